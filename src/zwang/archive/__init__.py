@@ -1,10 +1,10 @@
-"""Results that come back: a file as the run that it was saved from.
+"""Saved results: a file opened as the run that it was saved from.
 
-| file | what |
+| file | content |
 |---|---|
-| `sources.py` | the model that a record names, made again |
-| `load.py` | `load`: the run of a file, or of a folder that grows |
-| `growing.py` | a run on the disk that grows: its store, its checkpoint, the marker that is last |
+| `sources.py` | builds the model that a record names |
+| `load.py` | `load`: the run in a file, or in a growing folder |
+| `growing.py` | a growing run on disk: its store, its checkpoint, and the commit marker |
 """
 
 from zwang.archive.load import load as load

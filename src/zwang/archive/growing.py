@@ -1,15 +1,15 @@
-"""A run on the disk that grows: rows of a Zarr store, and a marker that says how many count.
+"""A growing run on disk: rows of a Zarr store, and a marker with the number of valid rows.
 
-| file | what |
+| file | content |
 |---|---|
-| `run.json`, `start.npz` | what is run: model, methods, tolerances, versions; start, parameters |
+| `run.json`, `start.npz` | the setup: model, methods, tolerances, versions; start, parameters |
 | `run.zarr` | every accepted step, one array for each of `STEP_VARIABLES` (Zarr, version 3) |
-| `switches-000000.json` | changes of topology, a thousand each |
+| `switches-000000.json` | changes of topology, a thousand in each file |
 | `checkpoint-000000001024-….npz` | all that the next step depends on, after that many steps |
-| `committed.json` | the marker: how many steps and switches count, written last |
+| `committed.json` | the marker: numbers of valid steps and switches, written last |
 
-Every file is written all or nothing (`zwang.files`). Of what is rewritten, the beginning that an
-earlier marker speaks of stays as it is. So a kill at any moment leaves what the marker says.
+Every file is written atomically (`zwang.files`). A file that is rewritten begins with the same data
+that an earlier marker refers to. Therefore a kill at any moment leaves the data of the marker.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from zwang.simulation.results.stored import PARAMETER, SCALES, STEP_VARIABLES, T
 
 MARKER, MANIFEST, START, STORE = "committed.json", "run.json", "start.npz", "run.zarr"
 ROWS_OF_A_CHUNK, BYTES_OF_A_CHUNK = 4096, 2**22
-"""Rows and bytes of a chunk of an array; the last chunk is written anew whenever it has grown."""
+"""Rows and bytes of a chunk of an array; the last chunk is rewritten whenever it has grown."""
 TURNS_OF_A_FILE = 1000
-"""Changes of topology in a file."""
+"""Changes of topology in one file."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Marker:
-    """What counts of a growing run.
+    """The valid part of a growing run.
 
     Attributes:
         steps, turns: number of rows, and of changes of topology.
@@ -64,7 +64,7 @@ class GrowingRun:
     """The folder of a growing run.
 
     Args:
-        folder: where it is; `begin` makes it.
+        folder: its path; `begin` creates it.
     """
 
     def __init__(self, folder: Path | str):
@@ -73,11 +73,11 @@ class GrowingRun:
 
     @property
     def exists(self) -> bool:
-        """Whether a run has been begun here."""
+        """Return whether a run has been begun here."""
         return is_file(self.folder / MANIFEST)
 
     def begin(self, manifest: Mapping[str, Any], start: Mapping[str, np.ndarray]) -> None:
-        """Say what is run.
+        """Write the setup of a run.
 
         Raises:
             OutputError: if the folder cannot be written to.
@@ -88,12 +88,12 @@ class GrowingRun:
         self.describe(manifest)
 
     def describe(self, manifest: Mapping[str, Any]) -> None:
-        """Say anew what is run."""
+        """Write the setup again."""
         write_text(self.folder / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False))
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What is run.
+        """Read the setup of the run.
 
         Raises:
             ModelError: if nothing has been begun here.
@@ -107,21 +107,21 @@ class GrowingRun:
 
     @property
     def start(self) -> dict[str, np.ndarray]:
-        """Start, sample times and parameters."""
+        """Read start, sample times and parameters."""
         return _arrays(read_bytes(self.folder / START, "result_size"))
 
     @property
     def marker(self) -> Marker | None:
-        """What counts; None before the first commit."""
+        """Read the marker; None before the first commit."""
         if not is_file(self.folder / MARKER):
             return None
         return Marker(**json.loads(read_text(self.folder / MARKER, "toml_size")))
 
     def checkpoint(self, marker: Marker) -> dict[str, np.ndarray]:
-        """All that the next step depends on.
+        """Read all that the next step depends on.
 
         Raises:
-            ModelError: if its file is not what was written.
+            ModelError: if the content of its file has changed.
         """
         content = read_bytes(self.folder / marker.checkpoint, "result_size", "the checkpoint")
         if hashlib.sha256(content).hexdigest() != marker.digest:
@@ -140,14 +140,14 @@ class GrowingRun:
         result: str = "",
         stopped_by: str = "",
     ) -> Marker:
-        """Add rows and changes of topology after those that count, and let them count.
+        """Append rows and changes of topology to the valid ones and make them valid.
 
         Raises:
-            OutputError: if a file cannot be written; what counted still does.
+            OutputError: if a file cannot be written; the earlier part stays valid.
         """
         first = 0 if before is None else before.steps
         steps = first + len(rows.t)
-        # rows beyond the marker do not count, so that a commit cut off here is simply written again
+        # Rows beyond the marker are invalid, so an interrupted commit is simply written again.
         self._write_rows(first, rows)
         self._write_turns(0 if before is None else before.turns, turns)
         content = _npz(checkpoint)
@@ -156,15 +156,17 @@ class GrowingRun:
             steps,
             len(turns) + (0 if before is None else before.turns),
             float(rows.t[-1]) if len(rows.t) or before is None else before.time,
-            f"checkpoint-{steps:012d}-{digest[:8]}.npz",  # never that of the marker that counts
+            f"checkpoint-{steps:012d}-{digest[:8]}.npz",  # never the name in the current marker
             digest,
             result,
             stopped_by,
         )
         write_bytes(self.folder / marker.checkpoint, content)
-        # the marker is replaced last: a process killed before this line leaves the old commit whole
+        # The marker is replaced last: a process killed before this line leaves the old commit
+        # valid.
         write_text(self.folder / MARKER, json.dumps(dataclasses.asdict(marker)))
-        # the old checkpoint may go only now that no marker names it; one that stays does no harm
+        # The old checkpoint is removed only now that no marker names it; a remaining one does no
+        # harm.
         for old in self.folder.glob("checkpoint-*.npz"):
             if old.name != marker.checkpoint:
                 with contextlib.suppress(OSError):
@@ -172,7 +174,7 @@ class GrowingRun:
         return marker
 
     def rows(self, first: int = 0, last: int | None = None) -> Steps:
-        """Rows that count, from `first` up to `last`, as they were added.
+        """Read valid rows from `first` up to `last`.
 
         Raises:
             ModelError: if the store is damaged.
@@ -195,7 +197,7 @@ class GrowingRun:
         return Steps(**found)
 
     def turns(self) -> list[Switched]:
-        """Changes of topology that count."""
+        """Read the valid changes of topology."""
         marker = self.marker
         count, found = 0 if marker is None else marker.turns, []
         for i in range(-(-count // TURNS_OF_A_FILE)):
@@ -210,18 +212,18 @@ class GrowingRun:
         while added:
             index, kept = divmod(first, TURNS_OF_A_FILE)
             file = self._turns_file(index)
-            # entries after those that count are from a commit that was cut off
+            # Entries beyond the valid ones are from an interrupted commit.
             earlier = json.loads(read_text(file, "result_size"))[:kept] if kept else []
             taken, added = added[: TURNS_OF_A_FILE - kept], added[TURNS_OF_A_FILE - kept :]
             write_text(file, json.dumps(earlier + taken, ensure_ascii=False))
             first += len(taken)
 
     def _write_rows(self, first: int, rows: Steps) -> None:
-        """Add rows to the store: chunks first, sizes of the arrays after them."""
+        """Append rows to the store: chunks first, then the sizes of the arrays."""
         if not len(rows.t):
             return
         columns = {name: np.asarray(getattr(rows, name)) for name in STEP_VARIABLES}
-        # large states get fewer rows to a chunk, since a chunk is written again until it is full
+        # Chunks of large states have fewer rows, since a chunk is rewritten until it is full.
         chunk = int(np.clip(BYTES_OF_A_CHUNK // (8 * rows.y.shape[1]), 64, ROWS_OF_A_CHUNK))
         begun = first - first % chunk
         if self._last_chunk is None:
@@ -236,8 +238,9 @@ class GrowingRun:
 
 
 def _encoded(columns: Mapping[str, np.ndarray], first: int, chunk: int) -> dict[str, bytes]:
-    """Files of a Zarr store whose arrays end with these rows; only chunks from row `first` on, with
-    the sizes of the arrays last.
+    """Files of a Zarr store whose arrays end with these rows.
+
+    They are the chunks from row `first` on, followed by the sizes of the arrays.
     """
     import zarr
     from zarr.storage import MemoryStore
@@ -245,7 +248,7 @@ def _encoded(columns: Mapping[str, np.ndarray], first: int, chunk: int) -> dict[
     content: dict[str, Any] = {}
     group = zarr.create_group(MemoryStore(content), zarr_format=3)
     for name, values in columns.items():
-        # Zarr has no chunks of size zero; a reader fills such columns in again
+        # Zarr has no chunks of size zero; the reader restores such columns.
         if 0 in values.shape[1:]:
             continue
         units, long_name = STEP_VARIABLES[name]
@@ -259,12 +262,12 @@ def _encoded(columns: Mapping[str, np.ndarray], first: int, chunk: int) -> dict[
         )
         array[first:] = values
     made = {name: x.to_bytes() for name, x in content.items()}
-    # sizes last, so that a reader never finds rows promised that are not written yet
+    # Sizes come last, so that a reader never finds rows announced that are not written yet.
     return dict(sorted(made.items(), key=lambda item: item[0].endswith("zarr.json")))
 
 
 def folder_of(path: Path) -> Path | None:
-    """The folder of a growing run, if a path is one, or the store in one."""
+    """Return the folder of a growing run if a path is one, or is the store in one."""
     for folder in (path, path.parent) if path.name == STORE else (path,):
         if is_file(folder / MANIFEST) and is_file(folder / MARKER):
             return folder
@@ -272,12 +275,12 @@ def folder_of(path: Path) -> Path | None:
 
 
 class OpenedRun(NamedTuple):
-    """What a folder says of a run.
+    """Content of the folder of a run.
 
     Attributes:
-        variables: names only; what is observed of a motion is computed when it is asked for.
+        variables: names only; observed variables are computed on demand.
         part: sample times, parameters, scales and record, as a file holds them.
-        steps: reads the steps, which may be more than anybody needs at once.
+        steps: reads the steps, which may be too many to hold in memory.
     """
 
     variables: Variables
@@ -286,7 +289,7 @@ class OpenedRun(NamedTuple):
 
 
 def opened_growing(folder: Path) -> OpenedRun:
-    """What counts of a growing run.
+    """Open the valid part of a growing run.
 
     Raises:
         ModelError: if the folder is damaged.
@@ -324,12 +327,12 @@ def opened_growing(folder: Path) -> OpenedRun:
         {d: ((d,), np.arange(n), {}) for d, n in dims.items()},
         {"record": json.dumps(manifest["record"])},
     )
-    # up to here, as the run may go on while somebody looks at it
+    # The upper limit is fixed here, as the run may continue meanwhile.
     return OpenedRun(variables, part, lambda: Steps.joined([grown.rows(0, marker.steps)]))
 
 
 def switched(entry: Mapping[str, Any]) -> Switched:
-    """A change of topology from what JSON has made of it."""
+    """Convert a change of topology from JSON."""
     as_tuple = lambda x: tuple(x) if isinstance(x, list) else x
     given: dict[str, Any] = {name: as_tuple(x) for name, x in entry.items()}
     given["multipliers"] = {name: tuple(x) for name, x in entry["multipliers"].items()}

@@ -1,4 +1,4 @@
-"""A file as the run that it was saved from."""
+"""Opening of a file as the run that it was saved from."""
 
 from __future__ import annotations
 
@@ -53,38 +53,40 @@ STRATEGIES = {
 """Methods of a run that a file describes."""
 OPTIONS = (*STRATEGIES, "loop", "switches")
 COMPARED, SAME_ACCELERATION = 7, 1e-5
-"""Samples of a file at which a model that was given must have its accelerations, and how closely,
-relative to the largest of them: the last steps of a run and its samples are solved differently."""
+"""Number of samples at which a given model must reproduce the accelerations of the file, and the
+tolerance relative to the largest acceleration: the last steps of a run and its samples are solved
+differently.
+"""
 
 OTHER_VIOLATION = 1e-6
-"""Violation of a state of the file that shows another model; a run keeps 1e-10."""
+"""Violation of a state of the file that indicates another model; a run keeps 1e-10."""
 
 
 @misfits_named
 def load(path: Path | str, *, model: Model | None = None, trust: bool = False, **options) -> Run:
-    """The run that a file was saved from.
+    """Open the run that a file was saved from.
 
-    Variables, figures, crossings and warnings come from the file as they were computed. The model
-    is made again when something needs it: `run.at(t)` between steps, `run.view()`, `run.model`. Of
-    the folder of a long run, steps are read when they are needed, and then all of them;
-    `LongRun.blocks` reads some thousand at a time.
+    Variables, figures, crossings and warnings are read from the file as they were computed. The
+    model is built only when something needs it: `run.at(t)` between steps, `run.view()`,
+    `run.model`. In the folder of a long run, steps are read when they are needed, and then all of
+    them; `LongRun.blocks` reads some thousand at a time.
 
     Args:
         path: a `.nc`, `.h5` or `.zarr` that `run.save` or `zwang run` has written, or the folder
-            that `zw.long_run` writes, as far as it has come. Files of version 0.1 hold samples
+            that `zw.long_run` writes, up to its present length. Files of version 0.1 hold samples
             instead of steps: `run.at(t)` gives these only.
-        model: the model of the run, where the file does not say how to make it, as for one that was
-            written in a notebook.
+        model: the model of the run, if the file does not say how to build it, as for one that was
+            defined in a notebook.
         trust: whether the Python file or module that the file names may be executed.
         options: `loop`, `switches` or methods of the run that a file cannot hold, because they
             contain functions, as `zw.simulate` takes them.
 
     Returns:
-        A `Run`, with the record of what made it as `run.record`.
+        A `Run`, with the record of how it was computed as `run.record`.
 
     Raises:
-        ModelError: for a file that is no saved run; and, when the model is first needed, if it
-            cannot be made again or is not the one of the file.
+        ModelError: for a file that is not a saved run; and, when the model is first needed, if it
+            cannot be built or is not the one of the file.
 
     Example:
         >>> zw.gallery.load("pendulum").run().save("run.nc")
@@ -101,7 +103,7 @@ def load(path: Path | str, *, model: Model | None = None, trust: bool = False, *
         restored.read_steps = found.steps
         return restored.run(computed=False)
     variables, part = opened(path)
-    # any NetCDF file may be given; a few names tell a run from others
+    # Any NetCDF file may be given; a few names distinguish a run from others.
     missing = [name for name in ("time", "q", "v") if name not in variables]
     missing += [name for name in ("model", "result") if name not in variables.attrs]
     if missing:
@@ -113,7 +115,7 @@ def load(path: Path | str, *, model: Model | None = None, trust: bool = False, *
 
 
 class _Restored:
-    """What a file says of a run, and what is made of it when it is needed.
+    """The content of a file, and the objects that are built from it on demand.
 
     Args:
         variables, part: content of the file.
@@ -139,12 +141,12 @@ class _Restored:
         self.times = np.asarray((variables["time"] if part is None else part[TIMES]).values, float)
 
     def run(self, computed: bool = True) -> Run:
-        """The run, without its model yet; `computed` says whether the file holds what is observed
-        of the motion.
+        """Make the run without its model.
+
+        `computed` says whether the file holds the observed variables of the motion.
         """
         attrs = self.variables.attrs
-        # without `__init__`, which needs a model: the model is made again only if something asks
-        # for it
+        # `__init__` needs a model, which is built only on demand.
         run = Run.__new__(Run)
         kept = {name: x for name, x in attrs.items() if name not in _COMPUTED}
         entries = {
@@ -183,7 +185,7 @@ class _Restored:
 
     @cached_property
     def source(self) -> Source | None:
-        """What the file says of where the model comes from."""
+        """The source of the model according to the file."""
         recorded = self.record.get("model", {}).get("source")
         if recorded is not None:
             return Source.from_record(recorded)
@@ -191,7 +193,7 @@ class _Restored:
 
     @cached_property
     def origin(self) -> Rebuilt:
-        """The model made again, or the one that was given."""
+        """The model built again, or the one that was given."""
         if self.given is not None:
             return Rebuilt(self.given, presentation=Presentation())
         if self.source is None:
@@ -203,12 +205,12 @@ class _Restored:
 
     @cached_property
     def model(self) -> Model:
-        """The model, which must be that of the file; one that was given must also move like it."""
-        # a run with a loop or switches that are not given cannot be evaluated: names are compared
+        """The model, which must be that of the file; a given one must also move like it."""
+        # A run without its loop or switches cannot be evaluated, so only names are compared.
         known = {"loop", "switches"} & set(self.options)
         lacks = [x for x in ("loop", "switches") if self.record.get(f"has_{x}") and x not in known]
         if self.given is not None and self.part is not None and not lacks:
-            _ = self.between  # which refuses another model, also under `python -O`
+            _ = self.between  # The property refuses another model, also under `python -O`.
         return self._named
 
     @cached_property
@@ -220,7 +222,7 @@ class _Restored:
             ("constraint", model.constraints.names),
         ):
             stored = [str(x) for x in self.variables[what].values]
-            # a model of other names would be read with the wrong columns
+            # A model with other names would be read with the wrong columns.
             if list(own) != stored:
                 raise ModelError(
                     f"the model has the {what}s {', '.join(own) or 'none'}; the file was written "
@@ -230,9 +232,7 @@ class _Restored:
 
     @cached_property
     def _motion(self) -> Run:
-        """The first step of the run taken again, which measures the scales and chooses the methods
-        as the run did.
-        """
+        """Take the run's first step again, which chooses the scales and the methods."""
         if self.part is None:
             raise ModelError(
                 "a file of version 0.1 holds samples only; run the model again to know the motion "
@@ -242,7 +242,7 @@ class _Restored:
         brought = self.origin.options
         options = {name: brought[name] for name in ("switches", "loop") if name in brought}
         for name in ("loop", "switches"):
-            # a run with switches must not silently be taken for one without
+            # A run with switches must not silently be taken for one without.
             if self.record.get(f"has_{name}") and name not in {**options, **self.options}:
                 raise ModelError(
                     f"the run had {name}, which contain functions and are not in the file; give "
@@ -281,13 +281,13 @@ class _Restored:
 
     @cached_property
     def flow(self):
-        """The motion, with the scales and the target that the run had at its end."""
+        """The flow, with the scales and the target that the run had at its end."""
         assert self.part is not None or self._motion
         return with_scales(self._motion.flow, stored_leaves(self.part or {}, SCALES))
 
     @cached_property
     def between(self):
-        """States between the steps."""
+        """The interpolant between the steps."""
         if self.part is None:
             return _SamplesOnly(self.steps)
         steps = self.steps
@@ -300,7 +300,7 @@ class _Restored:
         """Refuse a model whose accelerations are not those of the file.
 
         Raises:
-            ModelError: with how far they are off.
+            ModelError: with the difference.
         """
         samples = np.linspace(0, len(self.times) - 1, COMPARED).astype(int)
         at = np.flatnonzero(np.isin(self.steps.sample, samples))
@@ -308,7 +308,7 @@ class _Restored:
         stored = np.asarray(self.variables["acceleration"].values)[steps.sample[at]]
         off = np.abs(found.rates(at)[:, nq:] - stored).max(axis=1)
         size = np.max(np.abs(stored), initial=0.0)
-        # next to a loss of rank two methods need not agree, and that is one place
+        # One sample next to a loss of rank may differ, as two methods need not agree there.
         if np.sum(~(off <= SAME_ACCELERATION * size)) > 1:
             raise ModelError(
                 f"the model given is not that of the file: at its states it accelerates otherwise, "
@@ -336,7 +336,7 @@ class _SamplesOnly:
         self.steps = steps
 
     def __call__(self, times: np.ndarray) -> np.ndarray:
-        # the nearest sample, to say in the error where there is one
+        # The error names the nearest sample.
         near = np.abs(self.steps.t[None, :] - times[:, None]).argmin(axis=1)
         apart = np.flatnonzero(self.steps.t[near] != times)
         if len(apart):
@@ -348,7 +348,7 @@ class _SamplesOnly:
 
 
 _OBSERVED = ("variables", "_observed", "crossings", "warnings", "active", "_part")
-"""What a run computes of its steps where the file does not hold it."""
+"""Variables that a run computes from its steps if the file does not hold them."""
 _COMPUTED = (
     *("crossings", "switches", "warnings"),
     *("result", "result_sentence", "stopped_by", "model"),
@@ -357,7 +357,7 @@ _COMPUTED = (
 
 
 def _with_new_names(data: Variables) -> Variables:
-    """Variables of version 0.1 by the names that they have now."""
+    """Rename variables of version 0.1 to their present names."""
     taken = lambda given: {
         RENAMED.get(name) or name: (x.dims, x.values, x.attrs) for name, x in given.items()
     }
@@ -369,7 +369,7 @@ def _listed(attrs: Mapping[str, Any], name: str) -> list:
 
 
 def _tuples(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry with the tuples that JSON has made lists of."""
+    """Convert an entry's lists, which JSON has made from tuples, back to tuples."""
     as_tuple = lambda x: tuple(x) if isinstance(x, list) else x
     return {
         name: {k: as_tuple(v) for k, v in x.items()} if isinstance(x, dict) else as_tuple(x)
@@ -378,7 +378,7 @@ def _tuples(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _samples_as_steps(data: Variables) -> Steps:
-    """Samples of a file of version 0.1 in place of steps."""
+    """Use the samples of a file of version 0.1 in place of steps."""
     t = np.asarray(data["time"].values, float)
     unknown = np.zeros(len(t))
     return Steps(

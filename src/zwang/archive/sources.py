@@ -1,5 +1,6 @@
-"""The model that a record names, made again. A Python file or an importable module that a record
-names is executed only where the caller trusts it.
+"""Building of the model that a record names.
+
+A Python file or an importable module that a record names is executed only if the caller trusts it.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ GIVE_MODEL = "give the model itself: zw.load(path, model=...)"
 
 @dataclasses.dataclass(frozen=True)
 class Rebuilt:
-    """A model that was made again.
+    """A model built from its source.
 
     Attributes:
         model: the model.
-        q0, v0: its start; None where the source names none.
-        options: arguments of `zw.simulate` that it brings along.
+        q0, v0: its start; None if the source names none.
+        options: arguments of `zw.simulate` that belong to it.
         presentation: its figures and scene.
     """
 
@@ -45,20 +46,20 @@ class Rebuilt:
 
 
 def rebuilt(source: Source, trust: bool = False) -> Rebuilt:
-    """The model of a source.
+    """Build the model of a source.
 
     Args:
         source: from the record of a file.
         trust: whether Python code that it names may be executed.
 
     Raises:
-        ModelError: if code is not trusted, or the source is gone or is another one now.
+        ModelError: if code is not trusted, or the source no longer exists or has changed.
     """
     if source.kind not in _BUILDERS:
         raise ModelError(
             f"the model was made from {source}, which cannot be repeated; {GIVE_MODEL}."
         )
-    # a data file must not be able to run a program by being opened
+    # Opening a data file must not execute a program.
     if source.kind in CODE and not trust:
         raise ModelError(
             f"the model is Python code ({source}), which is not executed for a file that names it; "
@@ -70,7 +71,7 @@ def rebuilt(source: Source, trust: bool = False) -> Rebuilt:
 
 
 def of_example(example: Any, description: str = "") -> Rebuilt:
-    """A model of the gallery, or a mechanism, as a `Rebuilt`."""
+    """Convert a member of the gallery, or a mechanism, to a `Rebuilt`."""
     options = {"duration": example.duration, "rtol": example.rtol, **(example.simulate or {})}
     return Rebuilt(
         example.model,
@@ -126,7 +127,7 @@ def _import(source: Source) -> Rebuilt:
         model = getattr(module, name)
     except (ImportError, AttributeError) as error:
         raise ModelError(f"{source.name} cannot be imported ({error}); {GIVE_MODEL}.") from None
-    # after the import, which is what finds the file
+    # The file is known only after the import.
     _require_unchanged(source, module.__file__ or "")
     if not isinstance(model, Model):
         raise ModelError(f"{source.name} is no zw.Model; {GIVE_MODEL}.")

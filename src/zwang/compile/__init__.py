@@ -1,21 +1,23 @@
-"""Programs: traced functions of a model, compiled once and kept.
+"""Compiled programs: traced functions of a model, compiled once and cached.
 
-The rest of zwang uses the names below and `zwang.compile.hints`. Native code is made by
-`zwang.native`; with `ZWANG_ENGINE=xla` all of it comes down to `jax.jit`.
+The rest of zwang uses the names below and `zwang.compile.hints`. `zwang.native` makes native code;
+with `ZWANG_ENGINE=xla` every program is compiled by `jax.jit` instead.
 
-| file | what |
+| file | content |
 |---|---|
-| `interface` | `program`, `BoundProgram`, and `Many` for many members |
-| `engine` | which engine makes machine code |
-| `flat` | functions of pytrees as functions of arrays |
-| `hints` | what numerics may tell the compiler, without effect on results |
-| `blocks` | a function of one instant at many of them |
-| `interpreter` | a traced program evaluated operation by operation |
-| `program_cache/` | programs that outlive their process |
-| `options` | options of XLA |
-| `compatibility` | private and experimental names, and the versions that are known to work |
-| `events` | what `jax.monitoring` hears |
-| `folder` | zwang's folder for caches |
+| `interface` | `program`, `BoundProgram`, and `Many` for batches |
+| `making` | finds a program in the caches, or traces and compiles it |
+| `engine` | choice of the engine: native code or XLA |
+| `flat` | functions of pytrees as functions of flat lists of arrays |
+| `hints` | hints of numerical code to the compiler, which do not change results |
+| `blocks` | a function of one instant, evaluated at many instants |
+| `derivative` | functions with a custom derivative, as a primitive of JAX |
+| `interpreter` | a jaxpr interpreter |
+| `program_cache/` | the cache of programs on disk |
+| `options` | compiler options of XLA |
+| `compatibility` | private and experimental names of JAX, and the tested versions |
+| `events` | names of the events for `jax.monitoring` |
+| `folder` | zwang's cache folder |
 """
 
 from zwang.compile.blocks import mapped as mapped

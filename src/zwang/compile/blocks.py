@@ -1,4 +1,4 @@
-"""A function of one instant at many of them."""
+"""Evaluation of a function of one instant at many instants."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from jaxtyping import PyTree
 from zwang.compile.interface import Many
 
 BLOCK = 64
-"""Instants that XLA computes in one call."""
+"""Number of instants that XLA computes in one call."""
 
 
 def mapped(function: Callable, fixed: tuple, *instants: np.ndarray) -> PyTree:
-    """`function(*fixed, *instant)` at each of many instants, in arrays of NumPy; where the instants
-    are traced, in the program that is traced.
+    """Evaluate `function(*fixed, *instant)` at each of many instants; results are NumPy arrays.
+
+    If the instants are traced, the evaluation becomes part of the program that is traced.
 
     Args:
         function: of pytrees.
         fixed: its first arguments.
-        instants: arrays with a leading axis of at least one instant, its other arguments.
+        instants: its other arguments, arrays with a leading axis of at least one instant.
     """
     if any(isinstance(x, Tracer) for x in instants):
         return jax.vmap(functools.partial(function, *fixed))(*instants)
@@ -32,7 +33,7 @@ def mapped(function: Callable, fixed: tuple, *instants: np.ndarray) -> PyTree:
 
 
 def made_for(function: Callable, fixed: tuple, *instants: np.ndarray) -> Many:
-    """The program of `mapped` for instants of the shapes of these."""
+    """Compile the program of `mapped` for instants of these shapes."""
     axes = (None,) * len(fixed) + (0,) * len(instants)
     index = np.minimum(np.arange(BLOCK), len(instants[0]) - 1)
     return Many(function, axes, (*fixed, *(x[index] for x in instants)))

@@ -1,6 +1,6 @@
-"""The private names of JAX that zwang uses: all of them, here alone.
+"""All private names of JAX that zwang uses.
 
-Each is imported where it is needed, so that importing zwang and making a model touches none.
+Each is imported on use, so that importing zwang and making a model does not depend on them.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ TESTED_VERSIONS = {"jax": "0.10.2", "jaxlib": "0.10.2"}
 
 
 def trace_state_clean() -> bool:
-    """Whether nothing is being traced, so that arrays have values."""
+    """Return whether nothing is being traced, so that arrays have values."""
     from jax._src import core
 
     return core.trace_state_clean()
 
 
 def outside_of_programs() -> contextlib.AbstractContextManager:
-    """A context in which arrays have values, though it may be asked for inside a program; nothing
-    outside of one, where its settings would compile programs for it and again for a run.
+    """Return a context in which arrays have values, even inside a trace.
+
+    Outside of a trace the context does nothing: its settings would compile programs for it, and
+    again for a run.
     """
     import jax
 
@@ -28,7 +30,7 @@ def outside_of_programs() -> contextlib.AbstractContextManager:
 
 
 def trace_context() -> tuple:
-    """JAX's settings in this thread that a traced program depends on; hashable."""
+    """Return JAX's settings in this thread that a trace depends on; hashable."""
     from jax._src import config
 
     return config.trace_context()

@@ -1,7 +1,8 @@
-"""Functions with a derivative of their own, as an operation of JAX.
+"""Functions with a custom derivative, as a primitive of JAX.
 
-`jax.custom_jvp` loses its rule where JAX reverses a loop: a second derivative is then wrong, or an
-error of shapes. Here the rule is a parameter of the operation, which every transformation keeps.
+`jax.custom_jvp` loses its rule where JAX reverses a loop: a second derivative is then wrong, or
+raises an error about shapes. Here the rule is a parameter of the primitive, which every
+transformation keeps.
 """
 
 from __future__ import annotations
@@ -17,19 +18,20 @@ from jaxtyping import PyTree
 from zwang.inputs.arrays import is_concrete
 from zwang.objects.record import combine, partition
 
-_call_p = Primitive("custom_jvp_call")  # a name that walks over programs know
+_call_p = Primitive("custom_jvp_call")  # a name that jaxpr interpreters know
 _call_p.multiple_results = True
 
 
 class CustomDerivative:
-    """A function of pytrees with a derivative of its own, as by `jax.custom_jvp`; leaves that are
-    no arrays are constants of it.
+    """A function of pytrees with a custom derivative, as by `jax.custom_jvp`.
+
+    Leaves that are not arrays are constants.
 
     Example:
         >>> @CustomDerivative
         ... def f(x, y): ...
         >>> @f.def_jvp
-        ... def of_f(primals, tangents): ...  # a tangent is None where nothing changes
+        ... def of_f(primals, tangents): ...  # the tangent of a constant argument is None
     """
 
     def __init__(self, function: Callable):
@@ -68,7 +70,7 @@ def _jvp(primals, tangents, *, call_jaxpr, change):
 
 
 def _still(x, dx) -> bool:
-    """Whether a tangent is zero."""
+    """Return whether a tangent is zero."""
     return dx is None or type(dx) is ad.Zero or not jnp.issubdtype(jnp.result_type(x), jnp.inexact)
 
 

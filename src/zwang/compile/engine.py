@@ -1,4 +1,4 @@
-"""What makes machine code of a program: native code, or XLA."""
+"""Choice of the engine that compiles a program: native code, or XLA."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ VARIABLE = "ZWANG_ENGINE"
 """Environment variable that names the engine: `native` (default) or `xla`."""
 ENGINES = ("native", "xla")
 NATIVE = "native code"
-"""What results say of a program that is native code; of XLA they say why."""
+"""Engine named in results for native code; for XLA they also give the reason."""
 
 
 def is_native_wanted() -> bool:
-    """Whether programs become native code where all of their operations are known: on a processor,
-    unless `ZWANG_ENGINE=xla`.
+    """Return whether programs become native code if all of their primitives are supported.
+
+    That is so on a CPU, unless `ZWANG_ENGINE=xla`.
 
     Raises:
         ModelError: if the variable names neither engine.
@@ -36,7 +37,7 @@ _is_native = contextvars.ContextVar("native", default=False)
 
 @contextlib.contextmanager
 def native_trace() -> Iterator[None]:
-    """What is traced within becomes native code (`zwang.native`)."""
+    """Open a context whose traces become native code (`zwang.native`)."""
     token = _is_native.set(True)
     try:
         yield
@@ -45,7 +46,9 @@ def native_trace() -> Iterator[None]:
 
 
 def is_native() -> bool:
-    """Whether the program that is traced now becomes native code: zeros of its structure cost
-    nothing, factors are applied and not inverted, and loops are loops.
+    """Return whether the current trace becomes native code.
+
+    There, structural zeros cost nothing, factors are applied rather than inverted, and loops are
+    not vectorized.
     """
     return _is_native.get()

@@ -1,4 +1,4 @@
-"""Functions of pytrees as functions of flat lists of arrays, as compiled programs are."""
+"""Functions of pytrees as functions of flat lists of arrays, which are what is compiled."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ P = TypeVar("P")
 
 
 class NotCacheableError(Exception):
-    """Something whose content cannot be known for certain, or that another process cannot use."""
+    """An object whose content cannot be determined, or that another process cannot use."""
 
 
 class ArraySlot:
@@ -30,7 +30,7 @@ class ArraySlot:
 
 
 class FixedArray:
-    """An array that is a part of a program, with its numbers; equal to one of the same content."""
+    """An array whose numbers are part of a program; equal to one of the same content."""
 
     __slots__ = ("_key", "array")
 
@@ -46,9 +46,7 @@ class FixedArray:
 
 
 class Zeros:
-    """Which entries of an array are zero, as a part of a program: products with them vanish from
-    its code.
-    """
+    """The zero entries of an array as part of a program: products with them are eliminated."""
 
     __slots__ = ("_key", "where")
 
@@ -64,15 +62,17 @@ class Zeros:
 
 
 MOST_FIXED = 6000
-"""Elements of an array that is a part of a program with its integers, or its zeros; a larger one is
-an argument."""
+"""Number of elements up to which an integer array, or the zeros of an array, are part of a program;
+a larger array is an argument.
+"""
 _zeros: ByIdentity[Zeros] = ByIdentity()
 NO_ZEROS: tuple = ()
 
 
 def with_structure(arguments: tuple) -> tuple[list, Any]:
-    """Leaves and structure of arguments, arrays of integers as parts of the program: they say
-    which entries of others belong together, and native code knows its places beforehand.
+    """Flatten arguments, with integer arrays as parts of the program.
+
+    Integer arrays hold indices into other arrays, which native code then knows at compile time.
     """
     leaves, tree = jax.tree_util.tree_flatten(arguments)
     return [_fixed(x) for x in leaves], tree
@@ -86,8 +86,10 @@ def _fixed(x):
 
 
 def with_known_zeros(params: P) -> P:
-    """Parameters whose zeros are parts of the programs that take them: three fifths of a robot's
-    inertias, axes and places are zero. They are looked up in tables, which do not change any more.
+    """Mark the zeros of parameters as parts of the programs that take them.
+
+    Three fifths of a robot's inertias, axes and positions are zero. The zeros are
+    recorded once for each array, which must not change afterwards.
     """
     for x in jax.tree_util.tree_leaves(params):
         table = isinstance(x, jax.Array) and not isinstance(x, Tracer) and x.ndim > 1
@@ -97,16 +99,19 @@ def with_known_zeros(params: P) -> P:
 
 
 def zeros_of(leaves: list) -> tuple[Zeros | None, ...]:
-    """Known zeros of each leaf, where there are any; as XLA's programs do not become shorter by
-    them, they are for native code alone.
+    """Known zeros of each leaf, if there are any.
+
+    They are used by native code only, as XLA's programs do not become shorter by them.
     """
     found = tuple([_zeros.get(x) for x in leaves]) if is_native_wanted() else NO_ZEROS
     return found if any(x is not None for x in found) else NO_ZEROS
 
 
 def serving(programs: Mapping[tuple, CompiledProgram], zeros: tuple) -> tuple:
-    """The zeros of the program that serves arguments with these zeros, among those that were made:
-    the first one has its own, and all that it does not serve share one without any.
+    """Return the zeros of the existing program that serves arguments with these zeros.
+
+    The first program has the zeros of its arguments; all arguments that it does not serve share one
+    program without known zeros.
     """
     if not programs or zeros in programs:
         return zeros
@@ -119,7 +124,7 @@ def serving(programs: Mapping[tuple, CompiledProgram], zeros: tuple) -> tuple:
 
 
 class FlatFunction:
-    """A function of pytrees as one of their arrays; all other leaves are constants of it.
+    """A function of pytrees as one of their arrays; all other leaves are its constants.
 
     Args:
         zeros: of the arguments' leaves (`zeros_of`).
@@ -128,7 +133,7 @@ class FlatFunction:
         function: the function.
         tree: structure of its arguments.
         leaves: leaves of its arguments, arrays as slots.
-        skeleton: what it returns, arrays as slots; None before it is traced.
+        skeleton: structure of its result with slots for arrays; None before it is traced.
     """
 
     def __init__(self, function: Callable, leaves: list, tree, zeros: tuple = NO_ZEROS):
@@ -139,7 +144,7 @@ class FlatFunction:
 
     def __call__(self, *arrays) -> list:
         given = iter(arrays)
-        with traced():  # also where the host asks for the program
+        with traced():  # also where host code calls the program
             return self._called(given)
 
     def _called(self, given) -> list:
@@ -149,31 +154,31 @@ class FlatFunction:
                 leaves[i] = jnp.where(zeros.where, 0.0, leaves[i])
         args, kwargs = self.tree.unflatten(leaves)
         out, out_tree = jax.tree_util.tree_flatten(self.function(*args, **kwargs))
-        # known only after a trace; constants of the result are put back without being computed
+        # This is known only after a trace; constants of the result are inserted, not computed.
         self.skeleton = out_tree.unflatten([ArraySlot() if is_array(x) else x for x in out])
         return [x for x in out if is_array(x)]
 
 
 def _given(x, arrays: Iterator):
-    """A leaf of the arguments: the next array, or a constant."""
+    """Return a leaf of the arguments: the next array, or a constant."""
     if isinstance(x, ArraySlot):
         return next(arrays)
     return x.array if isinstance(x, FixedArray) else x
 
 
 def of_xla(why: str) -> str:
-    """What results say of a program that XLA has compiled."""
+    """Describe the engine of a program that XLA has compiled, for results."""
     return f"XLA ({why})"
 
 
 class CompiledProgram:
-    """A compiled function of flat arrays; called, it returns what the original function does.
+    """A compiled function of flat arrays, which returns the original function's result.
 
     Args:
         compiled: arrays → list of arrays.
         skeleton: of the result (`FlatFunction`).
-        seconds: how long it took to make.
-        engine: what it was compiled by, in words.
+        seconds: compilation time.
+        engine: that compiled it, in words.
 
     Attributes:
         zeros: of the arguments that it serves (`zeros_of`).
@@ -192,21 +197,21 @@ class CompiledProgram:
 
     @property
     def is_native(self) -> bool:
-        """Whether it is native code."""
+        """Return whether it is native code."""
         return isinstance(self.compiled, NativeFunction)
 
     @property
     def instructions(self) -> int:
-        """Instructions of native code; 0 of another engine."""
+        """Number of instructions of native code; 0 for another engine."""
         return self.compiled.instructions if isinstance(self.compiled, NativeFunction) else 0
 
     @property
     def memory(self) -> int:
-        """Bytes that a call needs for results and in between; 0 if unknown."""
+        """Bytes that a call needs for results and workspace; 0 if unknown."""
         return self.compiled.memory if isinstance(self.compiled, NativeFunction) else 0
 
     def optimize(self) -> None:
-        """Make native code as fast as it becomes after some time of calls."""
+        """Optimize native code now instead of after some run time."""
         if isinstance(self.compiled, NativeFunction):
             self.compiled.optimize()
 
@@ -214,16 +219,14 @@ class CompiledProgram:
         return self._result(self.compiled(*arrays))
 
     def bound(self, first: list) -> Callable[..., Any]:
-        """The function with its first arrays given, to be called many times; its results are arrays
-        of NumPy.
-        """
+        """Bind the first arrays, for many calls; results are NumPy arrays."""
         if isinstance(self.compiled, NativeFunction):
             code = self.compiled.bound(first)
             return lambda *rest: self._result(code(*rest))
         return lambda *rest: self._result([np.asarray(x) for x in self.compiled(*first, *rest)])
 
     def members(self, arrays: list, of_each: list[bool], number: int, cores: int) -> PyTree:
-        """Results of many members, with a leading axis of them, by native code."""
+        """Compute a batch by native code, with a leading batch axis in the results."""
         assert isinstance(self.compiled, NativeFunction)
         return self._result(self.compiled.members(arrays, of_each, number, cores))
 
@@ -237,8 +240,9 @@ class CompiledProgram:
 
 
 def by_xla(function: Callable) -> Callable:
-    """The function compiled by XLA, arrays traced, whatever else its arguments hold; also where
-    they are spread over devices, and where JAX is to look into programs.
+    """Compile a function by XLA with all arrays of its arguments traced.
+
+    It is used also for arrays distributed over devices and when JAX debugs programs.
     """
     known: Recent[tuple[FlatFunction, Callable]] = Recent()
 
@@ -255,18 +259,18 @@ def by_xla(function: Callable) -> Callable:
 
 
 def signature(x: object) -> tuple:
-    """What a compiled program depends on of a leaf: shape and kind of an array, all of a constant.
+    """Return what a compiled program depends on for a leaf: array shape and kind, or a constant.
 
     Raises:
         TracerArrayConversionError: for an array that is traced.
-        NotCacheableError: for an array that is spread over devices.
+        NotCacheableError: for an array that is distributed over devices.
     """
     if isinstance(x, (np.ndarray, np.generic)):
         return x.shape, x.dtype, False
     if isinstance(x, jax.Array):
         if isinstance(x, Tracer):
             raise jax.errors.TracerArrayConversionError(x)
-        # such a program would be tied to devices that another process does not have
+        # Such a program would be tied to devices that another process does not have.
         if not x.is_fully_addressable or len(x.devices()) != 1:
             raise NotCacheableError("an array that is not on this machine alone")
         return x.shape, x.dtype, x.weak_type

@@ -1,4 +1,4 @@
-"""zwang's folder for caches, and the processor that what is compiled there belongs to."""
+"""The cache folder, and the processor that the compiled programs in it belong to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Folder of what can be made again: `ZWANG_CACHE`, or the platform's folder for caches."""
+    """Return `ZWANG_CACHE`, or the platform's folder for caches."""
     if own := os.environ.get("ZWANG_CACHE"):
         return Path(own).expanduser()
     if sys.platform == "win32":

@@ -1,6 +1,6 @@
-"""What a computation may tell the compiler without a change of its result, in neutral terms.
+"""Hints of numerical code to the compiler, which do not change results.
 
-Numerics state here how a function treats a batch, and what is traced once.
+They state how a function treats a batch, and what is traced only once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from zwang.objects.record import combine, partition
 
 
 def with_batch_rule(leading: Callable) -> Callable[[Callable], Callable]:
-    """A decorator for a function of one array that has a way of its own for a batch of them.
+    """Decorate a function of one array with its own batched version.
 
     Args:
         leading: the function for arrays along the first axis, as `jax.vmap` has them.
@@ -46,18 +46,19 @@ def with_batch_rule(leading: Callable) -> Callable[[Callable], Callable]:
 def member_by_member(
     function: Callable, *, last_alone: Callable | None = None
 ) -> Callable[..., Any]:
-    """A function whose batches are computed one member after another on a processor: a call of
-    LAPACK for many matrices at once blocks the thread that its own parts wait for, in jaxlib 0.10.0
-    to 0.11.0, and several such calls never return. Measured for a Cholesky factor of 38 rows: 33 µs
-    a member, as fast as side by side.
+    """Make a function whose batches are computed one member after another on a CPU.
+
+    In jaxlib 0.10.0 to 0.11.0 a call of LAPACK for many matrices blocks the thread that its own
+    parts wait for, and several such calls deadlock. Measured for a Cholesky factor of 38 rows: 33
+    µs a member, as fast as all members in one call.
 
     Args:
         function: of arrays, to a pytree of arrays; it has no reverse-mode derivative in a batch, so
             that its caller gives one (`zwang.algebra.lapack`).
-        last_alone: the function for a batch of the last argument alone, along the first axis, where
-            one call can do it.
+        last_alone: the function for a batch of the last argument alone, along the first axis, if
+            one call can compute it.
     """
-    # options of the function are no arrays, which is what `custom_vmap` takes all arguments for
+    # `custom_vmap` takes all arguments for arrays, which options of the function are not
     single = custom_vmap(lambda *args: function(*args))
 
     @single.def_vmap
@@ -84,27 +85,28 @@ def member_by_member(
 
 
 def traced_once(function: Callable) -> Callable:
-    """A function that native programs trace once for all of their calls of it with arguments of the
-    same shapes, in this program or in another one.
+    """Trace a function once for all native programs that call it with arguments of equal shapes.
 
     Args:
-        function: of pytrees, whose leaves that are no arrays can be hashed.
+        function: of pytrees, whose leaves that are not arrays can be hashed.
     """
     return _traced(function, function.__name__)
 
 
 def shared_code(function: Callable) -> Callable:
-    """A function that is `traced_once`, and whose native code is made once, too: where it is long,
-    programs call it as a subroutine.
+    """Trace a function once (`traced_once`) and also compile it to native code once.
+
+    If it is long, programs call it as a subroutine.
     """
     return _traced(function, f"{SHARED}{function.__name__}")
 
 
 def written_out(function: Callable) -> Callable:
-    """A function that is `traced_once`, whose native code has no loops over elements that are
-    computed alike: where they are gathered from places far from each other, some hundred of them
-    take longer by a loop, which reads and writes memory. A sum of two products is rounded once
-    less, so that equal ones do not cancel exactly.
+    """Trace a function once (`traced_once`) and emit its native code without loop rolling.
+
+    For some hundred elements gathered from distant places a loop takes longer, as it loads and
+    stores them. In addition, a sum of two products is fused, so equal products do not cancel
+    exactly.
     """
     return _traced(function, f"{WRITTEN_OUT}{function.__name__}")
 
@@ -121,7 +123,7 @@ def _traced(function: Callable, name: str) -> Callable:
         key = tree, tuple(leaves)
         try:
             inner = known.get(key)
-        except TypeError:  # of what cannot be hashed, nothing is shared
+        except TypeError:  # arguments without a hash are not shared
             return function(*args)
         if inner is None:
             traced = lambda given: function(*combine(given, fixed))
@@ -133,12 +135,13 @@ def _traced(function: Callable, name: str) -> Callable:
 
 
 MOST_TRACES = 64
-"""Models, or shapes of their arguments, whose trace of one function is at hand."""
+"""Number of traces kept for one function, each for a model or for other argument shapes."""
 
 
 def over_rows(function: Callable) -> Callable:
-    """A function applied to each row of its arguments: by a loop in native code, where rows side by
-    side would be written one after the other, and side by side elsewhere.
+    """Apply a function to each row: by a loop in native code, by `vmap` elsewhere.
+
+    Native code would unroll a `vmap` over the rows.
 
     Args:
         function: of arrays, to a pytree of arrays.
@@ -149,8 +152,9 @@ def over_rows(function: Callable) -> Callable:
 
 
 def of_members(function: Callable, shared: tuple, own: tuple) -> PyTree:
-    """A function of each member: one after the other on a processor, where side by side they would
-    take the memory of all of them, and callbacks know one alone.
+    """Apply a function to each batch member, one after another on a CPU.
+
+    On a CPU `vmap` would need the memory of all members, and callbacks support one member only.
 
     Args:
         shared, own: its arguments as `zwang.objects.record.combine` takes them.
@@ -162,8 +166,10 @@ def of_members(function: Callable, shared: tuple, own: tuple) -> PyTree:
 
 @custom_vmap
 def for_any_member(x: jax.Array) -> jax.Array:
-    """Whether a truth value holds for any member of a batch, as the condition of a branch that is
-    to be taken by none if all can do without it. Native code asks each member for itself.
+    """Return whether a truth value holds for any batch member.
+
+    It is the condition of a branch that is skipped if no member needs it. Native code evaluates the
+    condition for each member.
     """
     return x
 

@@ -1,7 +1,7 @@
-"""What the rest of zwang asks of the compiler: `program` for one call, `Many` for many members.
+"""Interface of the compiler: `program` for single calls, `Many` for batches.
 
-A program is traced by JAX and becomes native code (`zwang.native`); XLA compiles it where an
-operation is not known there, on an accelerator, and with `ZWANG_ENGINE=xla`.
+A program is traced by JAX and becomes native code (`zwang.native`). XLA compiles it if native code
+does not support a primitive, on an accelerator, and with `ZWANG_ENGINE=xla`.
 """
 
 from __future__ import annotations
@@ -46,18 +46,17 @@ R = TypeVar("R")
 
 @misfits_named
 def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P, R]:
-    """A function of pytrees, compiled as zwang's own programs are: arrays are traced, everything
-    else is a part of the program.
+    """Compile a function of pytrees as zwang's own programs are compiled.
 
-    On a processor it becomes native code, to which `keep_programs` applies; its results are arrays
-    of NumPy. An operation that native code does not know (a callback, random numbers) leaves the
-    program to XLA, as `ZWANG_ENGINE=xla` does for all. Under `jit`, `vmap` and `grad` it is the
-    function itself.
+    Arrays are traced; every other leaf is part of the program. On a CPU the program becomes native
+    code, to which `keep_programs` applies; its results are NumPy arrays. If native code does not
+    support a primitive (a callback, random numbers), XLA compiles the program, as it compiles all
+    programs with `ZWANG_ENGINE=xla`. Under `jit`, `vmap` and `grad` the function itself is called.
 
     Args:
-        function: what is compiled.
-        structure: whether arrays of integers among its arguments are parts of the program, as those
-            of a model are, which say where entries belong.
+        function: the function to compile.
+        structure: whether integer arrays among its arguments are part of the program, as those
+            of a model are, which hold indices.
 
     Example:
         >>> run = zw.program(lambda q, v: zw.trajectory(model, q, v, times))
@@ -70,14 +69,14 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
 
     def answer(args: tuple, kwargs: dict) -> tuple[R, str]:
         if not trace_state_clean():
-            return function(*args, **kwargs), "JAX"  # a part of another program
+            return function(*args, **kwargs), "JAX"  # becomes part of the outer program
         if _is_debugging():
             return jitted()(*args, **kwargs), "JAX"
         try:
             leaves, tree, arrays = _leaves((args, kwargs), structure)
             ready = _at_hand(compiled, function, leaves, tree, structure * len(leaves))
         except (TypeError, NotCacheableError):
-            # something that cannot be hashed, or an array that is not on this machine
+            # An argument cannot be hashed, or an array is not on this machine.
             return jitted()(*args, **kwargs), "JAX"
         return ready(arrays), ready.engine
 
@@ -109,7 +108,7 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
 
 
 def _leaves(arguments: PyTree, structure: bool) -> tuple[list, Any, list]:
-    """Leaves and structure of arguments as programs are known by, and their arrays."""
+    """Flatten arguments for the lookup of their program; returns leaves, structure and arrays."""
     fixed = structure and is_native_wanted()
     leaves, tree = (with_structure if fixed else jax.tree_util.tree_flatten)(arguments)
     return leaves, tree, [x for x in leaves if is_array(x)]
@@ -118,13 +117,13 @@ def _leaves(arguments: PyTree, structure: bool) -> tuple[list, Any, list]:
 def _at_hand(
     known: Recent[dict], function: Callable, leaves: list, tree: Any, fixed: int
 ) -> CompiledProgram:
-    """The program of a function that is known, or else obtained.
+    """Return the program of a function from memory, or obtain it.
 
     Args:
-        fixed: how many of the leaves it is not called with others of.
+        fixed: number of leading leaves that are the same in every call.
 
     Raises:
-        TypeError: for a leaf that is no array and cannot be hashed.
+        TypeError: for a leaf that is not an array and cannot be hashed.
     """
     key = function, _setting(), tree, tuple(map(signature, leaves))
     if (programs := known.get(key)) is None:
@@ -137,17 +136,18 @@ def _at_hand(
 
 
 model_program = functools.partial(program, structure=True)
-"""`program` for functions of a model: its arrays of integers are parts of the program."""
+"""`program` for functions of a model: its integer arrays are part of the program."""
 
 
 def with_engine(compiled: Callable[..., R], *args: PyTree) -> tuple[R, str]:
-    """The result of a `program`, and what it was compiled by, in words."""
+    """Call a `program`; returns its result and the engine that compiled it, in words."""
     return vars(compiled)["answer"](args, {})
 
 
 def called_again(compiled: Callable[..., R], fixed: PyTree, *rest: PyTree) -> R:
-    """The result of a `program` for a first argument that it is called with again and again: what
-    it is made of is looked at once, and its numbers at each call.
+    """Call a `program` with a first argument that is used in many calls.
+
+    The structure of `fixed` is examined once; its numbers are read at each call.
 
     Args:
         rest: pytrees of arrays, of the same shapes each time.
@@ -156,12 +156,12 @@ def called_again(compiled: Callable[..., R], fixed: PyTree, *rest: PyTree) -> R:
 
 
 class BoundProgram:
-    """A function some of whose arguments are fixed, compiled to be called many times.
+    """A function with some bound arguments, compiled for many calls.
 
-    Other numbers of the same shapes compile nothing; `keep_programs` applies to it.
+    Calls with other numbers of the same shapes compile nothing; `keep_programs` applies to it.
 
     Attributes:
-        seconds: how long it took to make, in this process or in the one that kept it.
+        seconds: compilation time, in this process or in the one that stored it.
 
     Args:
         function: of pytrees.
@@ -177,15 +177,15 @@ class BoundProgram:
         self._call, self.seconds = self._program.bound(self._first), self._program.seconds
 
     def __call__(self, *arrays: PyTree) -> PyTree:
-        """The function's result, a pytree of arrays of NumPy."""
+        """Return the function's result, a pytree of NumPy arrays."""
         return self._call(*arrays)
 
     def optimize(self) -> None:
-        """Make native code as fast as it becomes after some time of calls."""
+        """Optimize native code now instead of after some run time."""
         self._program.optimize()
 
     def members(self, *arrays: np.ndarray) -> PyTree:
-        """Results for many members, with a leading axis of them; each array has one, too."""
+        """Compute a batch: all arrays and results have a leading batch axis."""
         if not self._program.is_native:
             found = [self(*own) for own in zip(*arrays, strict=True)]
             return jax.tree_util.tree_map(lambda *x: np.stack(x), *found)
@@ -194,48 +194,52 @@ class BoundProgram:
 
 
 _ready: Recent[dict[tuple, CompiledProgram]] = Recent()
-"""Programs that were asked for by an equal function of equal arguments but for their numbers."""
+"""Programs by function and arguments without their numbers."""
 
 
 def _at_hand_or_obtained(
     function: Callable, leaves: list, tree: Any, fixed: int
 ) -> CompiledProgram:
-    """The program of a function for leaves of its arguments and their structure, which is looked
-    through to its content once.
+    """Return the program of a function for some leaves, from memory if it has been obtained before.
+
+    The content of the function is examined only once.
     """
     try:
         return _at_hand(_ready, function, leaves, tree, fixed)
-    except (TypeError, NotCacheableError):  # what cannot be hashed is looked through each time
+    except (TypeError, NotCacheableError):  # Without a hash its content is examined each time.
         flat = FlatFunction(function, leaves, tree, zeros_of(leaves[:fixed]))
         return obtained(flat, leaves)
 
 
 def _setting() -> tuple:
-    """What programs depend on beside what they are made from: settings of JAX that change a trace
-    are in its context.
+    """Return the settings that programs depend on.
+
+    `trace_context` holds the settings of JAX that change a trace.
     """
     return cache.current(), is_native_wanted(), trace_context()
 
 
 SEVERAL_AT_ONCE = 60e-6
-"""Seconds of members, for each instruction, from which on code for several members at once is made:
-a third of the time that it takes.
+"""Run time of batch members for each instruction beyond which SIMD code for several members is
+compiled [s]: a third of the time that compilation takes.
 """
 MAKER = "zwang lanes"
-"""Name of the threads that make it."""
+"""Name of the threads that compile it."""
 
 
 class _Several:
-    """The code of a program for several members at once, as it was kept, or made by a thread once
-    calls of one member after the other have lasted; no call waits for it.
+    """SIMD code of a program for several batch members at once.
+
+    It is taken from the cache, or compiled by a thread once members have been computed one after
+    the other for some time. No call waits for it.
 
     Args:
         one: the function of one member and its leaves.
-        of_each: which of its arrays members have each for itself.
+        of_each: which of its arrays have a batch axis.
         instructions: of its code for one member.
 
     Attributes:
-        ready: the code; None before it is made, and where it is not to be had.
+        ready: the code; None before it is compiled, or if it is not available.
     """
 
     def __init__(self, one: tuple[FlatFunction, list], of_each: list[bool], instructions: int):
@@ -246,7 +250,7 @@ class _Several:
         self._lock = threading.Lock()
 
     def count(self, seconds: float) -> None:
-        """Take into account how long members have run one after the other."""
+        """Add to the time spent on members one after the other."""
         with self._lock:
             self._spent += seconds
             if self._one is None or self._spent <= self._worth:
@@ -256,28 +260,29 @@ class _Several:
         threading.Thread(target=making, name=MAKER, daemon=True).start()
 
     def _make(self, one: tuple[FlatFunction, list]) -> None:
-        # settings of JAX may be those of the thread that called, and make another program
+        # This thread may have other settings of JAX than the caller, which would give another
+        # program.
         if trace_context() != self._setting:
             return
-        # whatever a user's function raises in another thread: members go on one by one
+        # Whatever a user's function raises in this thread, members continue one by one.
         with contextlib.suppress(Exception):
             self.ready = obtained(*one, of_each=self._of_each)
 
 
 class Many:
-    """A function of one member, compiled to be called for many.
+    """A function of one batch member, compiled for batches.
 
     Args:
         function: of pytrees.
-        axes: for each argument, or each entry of one that is a dictionary, 0 (its arrays have a
-            leading axis of members) or None (they are those of all).
-        example: arguments; later calls give arrays of the same shapes for any number of members.
+        axes: for each argument, or each entry of a dictionary argument, 0 (its arrays have a
+            leading batch axis) or None (all members share them).
+        example: arguments; later calls give arrays of the same shapes for any batch size.
 
     Attributes:
-        memory: bytes that a member needs for results and in between; 0 if unknown.
-        seconds, instructions: of its native code: how long it took to make, and its size.
-        engine: what it is compiled by.
-        several: of native code: that for several members at once.
+        memory: bytes that a member needs for results and workspace; 0 if unknown.
+        seconds, instructions: compilation time and size of its native code.
+        engine: that compiled it.
+        several: SIMD native code for several members at once.
     """
 
     _shared: ClassVar[ByIdentity[dict[tuple[bool, ...], _Several]]] = ByIdentity()
@@ -287,7 +292,7 @@ class Many:
         self._compile(example)
 
     def _compile(self, example: tuple) -> None:
-        """Make the program for arguments like these; other zeros in them may ask for another."""
+        """Compile for arguments like these; other zeros in them may need another program."""
         self._native = self._of_one(self._function, example) if is_native_wanted() else None
         self._block = self._number(*self._flattened(example)[:2])
         self.memory = 0 if self._native is None else self._native.memory
@@ -296,16 +301,17 @@ class Many:
         self.engine = of_xla("") if self._native is None else self._native.engine
 
     def _of_one(self, function: Callable, example: tuple) -> CompiledProgram | None:
-        """The native code of one member, or None where it is not to be had."""
+        """Return the native code of one member, or None if it is not available."""
         leaves, of_each, tree = self._flattened(example)
-        # of NumPy, as the zeros of one member are not those of all
+        # NumPy arrays, as the zeros of one member are not those of all
         ones = [np.asarray(x[0]) if own else x for x, own in zip(leaves, of_each, strict=True)]
         self._of_each = [each for x, each in zip(leaves, of_each, strict=True) if is_array(x)]
         found = _at_hand_or_obtained(function, ones, tree, len(ones))
         one = FlatFunction(function, ones, tree, found.zeros), ones
         if not found.is_native:
             return None
-        # time counts for the program: many small batches of one model are one large one
+        # Run time is counted for each program: many small batches of a model count as one large
+        # one.
         known, key = self._shared.get(found), tuple(self._of_each)
         known = self._shared.keep(found, {}) if known is None else known
         if key not in known:
@@ -314,8 +320,9 @@ class Many:
         return found
 
     def _by_xla(self, arguments: tuple) -> PyTree:
-        """Results in blocks of the example's size, the last one filled up, so that no other number
-        of members compiles anything.
+        """Compute blocks of the example's batch size, so that other batch sizes compile nothing.
+
+        The last block is padded.
         """
         leaves, of_each, tree = self._flattened(arguments)
         each, number = tree.unflatten(of_each)[0], self._number(leaves, of_each)
@@ -330,7 +337,7 @@ class Many:
         return jax.tree_util.tree_map(joined, *found)
 
     def _flattened(self, arguments: tuple) -> tuple[list, list[bool], Any]:
-        """Leaves of the arguments, which of them differ between members, and their structure."""
+        """Flatten arguments; returns leaves, whether each has a batch axis, and their structure."""
         leaves, of_each = [], []
         for axis, x in zip(self._axes, arguments, strict=True):
             own = with_structure(x)[0] if axis is None else jax.tree_util.tree_leaves(x)
@@ -340,11 +347,11 @@ class Many:
 
     @staticmethod
     def _number(leaves: list, of_each: list[bool]) -> int:
-        """How many members there are."""
+        """Return the batch size."""
         return next(len(x) for x, each in zip(leaves, of_each, strict=True) if each)
 
     def __call__(self, *arguments: PyTree, cores: int = 1) -> PyTree:
-        """Results with a leading axis of members, in as many threads as there are `cores`."""
+        """Compute a batch with `cores` threads; results have a leading batch axis."""
         if self._native is None:
             return self._by_xla(arguments)
         leaves, of_each, _ = self._flattened(arguments)
@@ -367,13 +374,13 @@ _block = model_program(of_members)
 
 
 def _along(axis: int | dict | None, x: PyTree) -> list[bool]:
-    """Which leaves of an argument differ between members."""
-    if isinstance(axis, dict):  # the leaves of a dictionary come in the order of its keys
+    """Return which leaves of an argument have a batch axis."""
+    if isinstance(axis, dict):  # `jax.tree_util` flattens dictionaries in the order of their keys
         return [each for name in sorted(axis) for each in _along(axis[name], x[name])]
     return [axis is not None] * len(jax.tree_util.tree_leaves(x))
 
 
 def _is_debugging() -> bool:
-    """Whether JAX is to look into programs, or not to compile any."""
+    """Return whether JAX debugs programs or does not compile any."""
     config: Any = jax.config
     return config.jax_disable_jit or config.jax_debug_nans or config.jax_debug_infs

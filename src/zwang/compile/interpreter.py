@@ -1,6 +1,4 @@
-"""A jaxpr interpreter: evaluates a traced program operation by operation, so that a subclass can
-evaluate some of them differently.
-"""
+"""A jaxpr interpreter, whose subclasses evaluate some operations in another way."""
 
 from __future__ import annotations
 
@@ -10,28 +8,28 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 CALLS = frozenset(
     ("jit", "closed_call", "custom_jvp_call", "custom_vjp_call", "remat2", "custom_vmap_call")
 )
-"""Operations that call an inner program."""
+"""Primitives that call an inner program."""
 
 
 class JaxprInterpreter:
-    """Evaluates a program as it is; a subclass overrides what it does differently.
+    """Interpreter of a jaxpr; subclasses override the evaluation of some operations.
 
     Attributes:
-        inlined: calls whose inner program is evaluated in their place.
+        inlined: calls whose inner program is inlined.
     """
 
     inlined: frozenset[str] = CALLS
 
     def __call__(self, jaxpr: Jaxpr, consts, args) -> list:
-        """The results of a program for some arguments."""
+        """Evaluate a program for some arguments."""
         values = {
             v: self.number(x)
             for v, x in zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *args], strict=True)
         }
         read = lambda v: self.literal(v) if isinstance(v, Literal) else values[v]
         for eqn in jaxpr.eqns:
-            # programs that are called are evaluated here as well, so that a subclass sees their
-            # operations
+            # Called programs are interpreted here as well, so that a subclass sees their
+            # operations.
             inputs, inner = [read(v) for v in eqn.invars], inner_program(eqn)
             if eqn.primitive.name in self.inlined and inner is not None:
                 out = self(inner.jaxpr, inner.consts, inputs)
@@ -41,36 +39,36 @@ class JaxprInterpreter:
         return [read(v) for v in jaxpr.outvars]
 
     def operation(self, eqn, inputs: list):
-        """The results of one operation."""
+        """Evaluate one operation."""
         return eqn.primitive.bind(
             *inputs, **{key: self._parameter(x) for key, x in eqn.params.items()}
         )
 
     def number(self, x):
-        """The value of an argument or a constant array."""
+        """Return the value of an argument or a constant array."""
         return x
 
     def literal(self, literal: Literal):
-        """The value of a number in the program's text."""
+        """Return the value of a literal in the jaxpr."""
         return literal.val
 
     def shape(self, aval):
-        """What the body of a loop or branch is traced with, for an input of this shape."""
+        """Return an example input of this shape to trace the body of a loop or branch."""
         return aval
 
     def parameter(self, x):
-        """A parameter of an operation that holds no program."""
+        """Return a parameter of an operation that holds no program."""
         return x
 
     def _parameter(self, x):
-        """A parameter of an operation; the bodies of loops and branches are interpreted, too."""
+        """Return a parameter of an operation; bodies of loops and branches are interpreted."""
         if isinstance(x, ClosedJaxpr):
             return self._closed(x)
-        if isinstance(x, Jaxpr):  # how a scatter combines entries, which has no constants
+        if isinstance(x, Jaxpr):  # the combining function of a scatter, which has no constants
             return self._closed(ClosedJaxpr(x, ())).jaxpr
         if isinstance(x, tuple) and any(isinstance(part, ClosedJaxpr) for part in x):
             parts = tuple(map(self._parameter, x))
-            # those of a linear solution have names
+            # a named tuple in a linear solve
             return type(x)(*parts) if hasattr(x, "_fields") else parts
         return self.parameter(x)
 
@@ -80,7 +78,7 @@ class JaxprInterpreter:
 
 
 def inner_program(eqn) -> ClosedJaxpr | None:
-    """The program that a call evaluates; None for any other operation."""
+    """Return the program that a call evaluates; None for any other operation."""
     found = next(
         (eqn.params[key] for key in ("jaxpr", "call_jaxpr", "call") if key in eqn.params), None
     )

@@ -1,5 +1,6 @@
-"""A program as it was kept, in this process or on disk, or else made: traced by JAX, then native
-code, or XLA's where that is not to be had.
+"""Lookup of a program in the caches, or its compilation.
+
+A program is traced by JAX and becomes native code, or is compiled by XLA if that is not possible.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ def obtained(
 def obtained(
     flat: FlatFunction, leaves: list, *, make: bool = True, of_each: list[bool] | None = None
 ) -> CompiledProgram | None:
-    """A program of equal content as it was kept, or else made, if it is to be.
+    """Return a cached program of equal content, or compile it if `make`.
 
     Args:
-        of_each: for one that computes several members at once, which arrays they have each for
-            itself.
+        of_each: for code that computes several batch members at once, which arrays have a batch
+            axis.
     """
     kept = cache.current() if is_native_wanted() else cache.IN_PROCESS
     key = kept.key(flat, leaves, of_each)
@@ -59,7 +60,7 @@ def obtained(
 def _made(flat: FlatFunction, arrays: list, of_each: list[bool] | None) -> CompiledProgram:
     begun = time.perf_counter()
     if is_native_wanted():
-        # forty modules, which a process whose programs are all kept does without
+        # These forty modules are not needed in a process whose programs are all cached.
         from zwang.native.translation import translated
 
         with native_trace():
@@ -86,7 +87,7 @@ def _made(flat: FlatFunction, arrays: list, of_each: list[bool] | None) -> Compi
 
 
 def _refuse_kept_values(traced: jax.stages.Traced, arrays: list) -> None:
-    # a value of another trace that somebody's function has kept becomes an argument that nobody has
+    # A tracer that leaked from another trace becomes an additional argument.
     if len(traced.jaxpr.jaxpr.invars) != len(arrays):
         raise ModelError(
             "a function of the model keeps a traced value from one call to the next: return it "

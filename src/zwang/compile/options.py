@@ -1,4 +1,4 @@
-"""Options of XLA for programs of many small operations."""
+"""Compiler options of XLA for programs of many small operations."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from zwang.inputs.call import misfits_named
 SEQUENTIAL: dict[str, str | bool] = {
     "xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"
 }
-"""Operations in sequence. They take a microsecond or less each; spread over threads, as the
-compiler would have it, their hand-over costs more than they do (a step of two four-bar loops: 280
-µs in sequence, 430 without; 40 loops, half the time).
+"""Run operations in sequence. Each takes a microsecond or less; distributing them over threads,
+XLA's default, costs more than they do (a step of two four-bar loops: 280 µs in sequence, 430 µs
+with threads; for 40 loops sequence takes half the time).
 """
 
 
 @misfits_named
 def compiler_options() -> dict[str, str | bool]:
-    """Options with which zwang's own programs are compiled where XLA compiles them.
+    """Options with which XLA compiles zwang's own programs.
 
-    Around a function of your own, `jax.jit(f, compiler_options=zw.compiler_options())` does
-    the same.
+    `jax.jit(f, compiler_options=zw.compiler_options())` compiles a function of your own in the same
+    way.
 
     Returns:
-        Names and values, if this version of the compiler knows them; empty on an accelerator.
+        Names and values, if this version of XLA knows them; empty on an accelerator.
     """
     return dict(_options())
 

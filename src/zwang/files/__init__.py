@@ -1,13 +1,13 @@
-"""Files: the only place where they are opened, and the limits that they have to keep.
+"""The only package that opens files, with the limits that these must keep.
 
-| file | what |
+| file | content |
 |---|---|
-| `limits.py` | largest size, depth, count and time, one table |
-| `reading.py` | a regular file of a limited size as bytes or text, or a sentence |
-| `toml.py`, `xml.py` | text with limited nesting as a table or a tree of elements |
-| `writing.py` | all or nothing: a file is complete under its name, or what stood there stays |
-| `packing.py` | bytes and curves packed for pages |
-| `isolation.py` | a program that may die, in a process of its own with limits |
+| `limits.py` | a table of the largest sizes, depths, counts and times |
+| `reading.py` | bytes or text of a regular file of limited size, or an error of one sentence |
+| `toml.py`, `xml.py` | parsers with limited nesting |
+| `writing.py` | atomic writing: either the file is complete, or the earlier one is unchanged |
+| `packing.py` | compression of bytes and curves for HTML pages |
+| `isolation.py` | a process with limits for a program that may crash |
 """
 
 from zwang.files.limits import LIMITS as LIMITS

@@ -1,4 +1,4 @@
-"""A program that may die or never end, in a process of its own with limits."""
+"""Isolation of a program that may crash or hang, in a process with limits."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from zwang.files.reading import reason
 from zwang.inputs.text import escaped
 
 NO_ROOM = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
-"""Numbers of the system's errors for want of room."""
+"""Error numbers of the system for lack of disk space."""
 
 
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A folder for what another program writes, gone afterwards.
+    """Create a temporary folder for the output of another program.
 
     Raises:
-        OutputError: one sentence, if no such folder can be made, or if there is no room in it;
-            what is written elsewhere meanwhile must have sentences of its own.
+        OutputError: one sentence, if the folder cannot be made, or if the disk is full; errors of
+            files written elsewhere meanwhile must be reported on their own.
     """
     try:
         made = tempfile.TemporaryDirectory(prefix="zwang-")
@@ -50,7 +50,7 @@ def _full(why: str) -> str:
 
 
 def refuse_full(said: str) -> None:
-    """Raise the error of a full disk if that is what another program has ended with."""
+    """Raise the error of a full disk if another program has ended with that message."""
     if os.strerror(errno.ENOSPC).lower() in said.lower():
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -62,13 +62,13 @@ def run_isolated(program: Path, arguments: Sequence[str], folder: Path, shown: s
     than the work); its time is limited here.
 
     Args:
-        program: the file; what stands beside it is not on its import path.
-        arguments: words for it.
+        program: the file; its folder is not on its import path.
+        arguments: its command line arguments.
         folder: an empty folder to work in.
-        shown: what is read, for messages.
+        shown: the input, for messages.
 
     Raises:
-        ModelError: one sentence, if the process dies, ends with an error or takes too long.
+        ModelError: one sentence, if the process crashes, fails or takes too long.
     """
     seconds = limit("parser_time")
     command = [sys.executable, "-P", str(program), *arguments]
@@ -76,7 +76,7 @@ def run_isolated(program: Path, arguments: Sequence[str], folder: Path, shown: s
         done = subprocess.run(
             command,
             cwd=folder,
-            # every thread of OpenBLAS reserves memory, which the limit counts
+            # Every thread of OpenBLAS reserves memory, which counts against the limit.
             env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

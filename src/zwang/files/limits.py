@@ -1,6 +1,4 @@
-"""Limits of what is read. `SECURITY.md` shows them as a table, which a test compares with this
-one.
-"""
+"""Limits of inputs. `SECURITY.md` shows them as a table, which a test compares with this one."""
 
 from __future__ import annotations
 
@@ -13,12 +11,12 @@ MEBI = 2**20
 
 @dataclasses.dataclass(frozen=True)
 class Limit:
-    """The largest value that is accepted.
+    """The largest accepted value of a quantity.
 
     Attributes:
         value: the limit.
         unit: its unit.
-        what: what it limits, as SECURITY.md says it.
+        what: the limited quantity, worded as in SECURITY.md.
     """
 
     value: int
@@ -52,5 +50,5 @@ LIMITS = {
 
 
 def limit(name: str) -> int:
-    """The value of a limit."""
+    """Return the value of a limit."""
     return LIMITS[name].value

@@ -1,4 +1,4 @@
-"""Files read: regular ones of a limited size only, and every fault of the outside as a sentence."""
+"""Reading of regular files of limited size; every error of the system is one sentence."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ KINDS = {
 
 
 def is_file(path: Path | str) -> bool:
-    """Whether there is a regular file; False for names that no file can have, too."""
-    # Path.is_file raises for names that are too long
+    """Return whether a regular file exists; False also for names that no file can have."""
+    # `Path.is_file` raises for names that are too long.
     return os.path.isfile(path)
 
 
 def read_bytes(path: Path | str, size: str, what: str = "") -> bytes:
-    """The content of a regular file.
+    """Read a regular file.
 
     Args:
         path: the file; a pipe, a device or a folder is refused before it is opened.
         size: name of the limit of its size in `LIMITS`.
-        what: what the file is for, e.g. "the mesh", for the message.
+        what: purpose of the file, e.g. "the mesh", for the message.
 
     Raises:
-        ModelError: one sentence, for whatever cannot be read.
+        ModelError: one sentence, if the file cannot be read for any reason.
     """
     most, shown = limit(size), " ".join(filter(None, (what, shown_path(path))))
     try:
         _require_regular(os.stat(path), shown)
-        # without O_NONBLOCK a pipe that takes the file's place now would block
+        # Without O_NONBLOCK, a pipe that replaces the file just now would block.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(handle, "rb") as file:
             _require_regular(os.fstat(handle), shown)
@@ -56,10 +56,10 @@ def read_bytes(path: Path | str, size: str, what: str = "") -> bytes:
 
 
 def read_text(path: Path | str, size: str, what: str = "") -> str:
-    """The content of a regular file in UTF-8, without a byte order mark (`read_bytes`).
+    """Read a regular file in UTF-8, without a byte order mark (`read_bytes`).
 
     Raises:
-        ModelError: one sentence, for whatever cannot be read or is not UTF-8.
+        ModelError: one sentence, if the file cannot be read or is not UTF-8.
     """
     data = read_bytes(path, size, what)
     try:
@@ -72,20 +72,20 @@ def read_text(path: Path | str, size: str, what: str = "") -> str:
 
 
 def reason(error: OSError) -> str:
-    """What the system says, in lower case."""
+    """The message of the system in lower case."""
     text = error.strerror or type(error).__name__
     return text[:1].lower() + text[1:]
 
 
 def file_name(value: object, name: str) -> Path:
-    """A path from an argument, a text or a path already."""
+    """Validate a path, given as a string or a path."""
     if not isinstance(value, (str, os.PathLike)):
         raise ModelError(f"{name} is {value!r:.60}, expected the name of a file.")
     return Path(value)
 
 
 def refuse_no_folder(path: Path) -> None:
-    """Raise unless the folder of a file that is to be saved exists."""
+    """Raise unless the folder of a file to be saved exists."""
     if not path.parent.is_dir():
         raise ModelError(
             f"cannot save {shown_path(path)}: folder {shown_path(path.parent)} does not exist."
@@ -93,7 +93,7 @@ def refuse_no_folder(path: Path) -> None:
 
 
 def shown_path(path: Path | str) -> str:
-    """A path as part of a sentence: hidden characters escaped, the middle of long ones left out."""
+    """Format a path for a sentence: hidden characters escaped, the middle of long ones cut."""
     text = escaped(str(path), lines=False)
     return text if len(text) <= 300 else f"{text[:150]} … {text[-100:]}"
 

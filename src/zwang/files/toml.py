@@ -1,5 +1,7 @@
-"""TOML with limited nesting. The text is scanned once before `tomllib` sees it, because `tomllib`
-calls itself for every bracket and compares every part of a dotted key with every other.
+"""TOML with limited nesting.
+
+The text is scanned once before `tomllib` parses it, because `tomllib` recurses at every bracket and
+compares every part of a dotted key with every other.
 """
 
 from __future__ import annotations
@@ -21,11 +23,11 @@ _TOKEN = re.compile(
 
 
 class TomlError(ModelError):
-    """A file is no TOML, or goes beyond a limit.
+    """A file is not TOML, or exceeds a limit.
 
     Attributes:
         line: its line, or None.
-        where: the way to it, e.g. ("bodies", "crank", "mass"); empty where it is not known.
+        where: path of keys, e.g. ("bodies", "crank", "mass"); empty if it is not known.
     """
 
     def __init__(self, message: str, line: int | None = None, where: tuple[str, ...] = ()):
@@ -34,20 +36,20 @@ class TomlError(ModelError):
 
 
 def parsed_toml(text: str) -> dict[str, Any]:
-    """The tables of a TOML text.
+    """Parse a TOML text to tables.
 
     Raises:
-        TomlError: for text that is no TOML, nests too deeply, has too many entries, numbers that
+        TomlError: for text that is not TOML, nests too deeply, has too many entries, numbers that
             are too long or too large, or names that cannot be shown.
     """
-    # tomllib takes it for the end of a line only before a line feed
+    # `tomllib` accepts a carriage return only before a line feed.
     text = text.replace("\r\n", "\n")
     _check_nesting(text)
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise TomlError(f"{error}{_hint(str(error))}.") from None
-    except (ValueError, OverflowError) as error:  # dates and integers that Python does not take
+    except (ValueError, OverflowError) as error:  # dates and integers that Python does not accept
         raise TomlError(f"{error}.") from None
     _check_values(content)
     return content
@@ -84,14 +86,17 @@ def _check_nesting(text: str) -> None:
         elif kind == "skip":
             line += found.count("\n")
         elif found in "\"'":
-            # looking for its end once more at every later quote would take quadratic time
+            # Searching for its end again at every later quote would take quadratic time.
             raise TomlError("text in quotes has no closing quote.", line)
         if entries > limit("toml_entries"):
             raise TomlError(f"has more than {limit('toml_entries')} entries.", line)
 
 
 def _begins_table(text: str, place: int) -> bool:
-    """A bracket was left open where the next line begins a table: `tomllib` says so better."""
+    """Return whether a table begins at the next line, i.e. a bracket was left open.
+
+    The error of `tomllib` describes this better.
+    """
     return text[place : place + 1] == "[" and text[place : place + 120].split("\n")[0].endswith("]")
 
 
@@ -104,8 +109,9 @@ def _check_digits(word: str, line: int) -> None:
 
 
 def _check_values(content: Mapping[str, Any]) -> None:
-    """Refuse names and texts that cannot be shown and numbers whose squares are none; without
-    recursion.
+    """Refuse names and strings that cannot be shown, and numbers whose squares overflow.
+
+    The values are visited without recursion.
     """
     left: list[tuple[tuple[str, ...], Any]] = [((), content)]
     while left:

@@ -1,8 +1,8 @@
-"""Files written, all or nothing.
+"""Atomic writing of files.
 
-A file is written beside its place under a name of its own, brought to the disk, and only then put
-in place by one renaming. Whatever ends the program before, be it a full disk, a kill or a loss of
-power, leaves what stood there before.
+A file is written next to its destination under a temporary name, flushed to the disk, and then
+renamed. If the program ends before, by a full disk, a kill or a loss of power, the earlier file is
+unchanged.
 """
 
 from __future__ import annotations
@@ -19,19 +19,18 @@ from zwang.errors import ModelError, OutputError
 from zwang.files.reading import file_name, reason, shown_path
 
 PREFIX, SUFFIX = ".zwang-", ".part"
-"""Names of files that are not complete yet."""
+"""Pattern of the names of incomplete files."""
 ABANDONED = 3600.0
-"""Seconds after which a part is taken for one that a killed process has left behind."""
+"""Age after which an incomplete file is taken for that of a killed process [s]."""
 
 
 def write_bytes(path: Path | str, data: bytes | memoryview, *, durable: bool = True) -> None:
-    """Write a file, all or nothing.
+    """Write a file atomically.
 
     Args:
         path: the file; a link is followed.
         data: its content.
-        durable: whether it has to be on the disk, not only on its way there, before it replaces
-            an earlier one.
+        durable: whether it must be flushed to the disk before it replaces an earlier file.
 
     Raises:
         OutputError: one sentence, if it cannot be written; an earlier file is unchanged.
@@ -45,11 +44,11 @@ def write_bytes(path: Path | str, data: bytes | memoryview, *, durable: bool = T
 def write_files(folder: Path | str, files: Mapping[str, bytes | str]) -> list[Path]:
     """Write files that belong together, such as a program and its header: all of them or none.
 
-    The folder may hold other files; it is made.
+    The folder may hold other files; it is created if it does not exist.
 
     Args:
-        folder: where to.
-        files: content by name; text is written in UTF-8.
+        folder: the destination.
+        files: content by name; strings are written in UTF-8.
 
     Returns:
         The files, in this order.
@@ -64,7 +63,7 @@ def write_files(folder: Path | str, files: Mapping[str, bytes | str]) -> list[Pa
             _beside(path, _encoded(x) if isinstance(x, str) else x, True, unless_placed)
             for path, x in zip(paths, files.values(), strict=True)
         ]
-        # renaming takes no room: what fails for lack of it has failed above
+        # Renaming needs no disk space: a full disk has raised an error above.
         for path, (part, place) in zip(paths, parts, strict=True):
             with _said(path):
                 os.replace(part, place)
@@ -74,8 +73,9 @@ def write_files(folder: Path | str, files: Mapping[str, bytes | str]) -> list[Pa
 def _beside(
     path: Path | str, data: bytes | memoryview, durable: bool, unless_placed: contextlib.ExitStack
 ) -> tuple[Path, Path]:
-    """A new file beside its place, complete, and the place; the former is removed at the end of
-    `unless_placed` if it is still there.
+    """Write a complete temporary file next to its destination; returns both paths.
+
+    The temporary file is removed at the end of `unless_placed` if it still exists.
     """
     with _said(path):
         place = Path(os.path.realpath(path))
@@ -90,7 +90,7 @@ def _beside(
             file.flush()
             if durable:
                 os.fsync(handle)
-        if mode is not None:  # the umask may have taken rights away that the old file has
+        if mode is not None:  # The umask may have removed permissions that the old file has.
             with contextlib.suppress(OSError):
                 os.chmod(part, mode)
         return part, place
@@ -103,7 +103,7 @@ def _removed(part: Path) -> None:
 
 @contextlib.contextmanager
 def _said(path: Path | str) -> Iterator[None]:
-    """Errors of the system as one sentence about a file or folder that is written."""
+    """Raise errors of the system as one sentence about a file or folder that is written."""
     try:
         yield
     except OSError as error:
@@ -119,17 +119,17 @@ def _said(path: Path | str) -> Iterator[None]:
 
 
 def write_text(path: Path | str, text: str, *, durable: bool = True) -> None:
-    """Write a file in UTF-8, all or nothing (`write_bytes`)."""
+    """Write a file in UTF-8 atomically (`write_bytes`)."""
     write_bytes(path, _encoded(text), durable=durable)
 
 
 def _encoded(text: str) -> bytes:
-    # a surrogate that came in by a file's name must not cost the whole page
+    # A surrogate from a file name must not prevent the whole page.
     return text.encode("utf-8", "backslashreplace")
 
 
 def write_folder(path: Path | str, files: Mapping[str, bytes]) -> None:
-    """Write a folder of files, all or nothing, in place of one that stood there.
+    """Write a folder of files atomically, in place of an earlier one.
 
     Args:
         path: the folder.
@@ -148,7 +148,7 @@ def write_folder(path: Path | str, files: Mapping[str, bytes]) -> None:
                     file.write(data)
                     file.flush()
                     os.fsync(file.fileno())
-            if os.path.lexists(place):  # a folder cannot take the place of another in one renaming
+            if os.path.lexists(place):  # One renaming cannot replace a folder by another.
                 os.replace(place, old)
             os.replace(beside, place)
         except BaseException:
@@ -161,15 +161,15 @@ def write_folder(path: Path | str, files: Mapping[str, bytes]) -> None:
 
 
 def new_part(place: Path) -> Path:
-    """A name beside `place` for what is not complete yet."""
+    """Return a temporary name next to `place` for an incomplete file."""
     return place.with_name(f"{PREFIX}{os.urandom(8).hex()}{SUFFIX}")
 
 
 def page(path: Path | str) -> Path:
-    """The path of a page, as a browser opens it.
+    """Validate the path of an HTML page.
 
     Raises:
-        ModelError: for another ending, which would promise something else than HTML.
+        ModelError: for another file name extension, which would not indicate HTML.
     """
     path = file_name(path, "path")
     if path.suffix.lower() not in (".html", ".htm"):
@@ -181,7 +181,7 @@ def page(path: Path | str) -> Path:
 
 
 def make_folder(path: Path | str) -> Path:
-    """Make a folder and those above it, and clear away what killed processes have left in it.
+    """Create a folder and its parents, and remove incomplete files of killed processes in it.
 
     Raises:
         OutputError: one sentence, if it cannot be made or written to.
@@ -207,10 +207,10 @@ def make_folder(path: Path | str) -> Path:
 
 
 def _mode(place: Path) -> int | None:
-    """Rights of the file that is replaced; None if there is none.
+    """Return the permissions of the file to be replaced; None if there is none.
 
     Raises:
-        OSError: if something else than a file has the name, which renaming would destroy.
+        OSError: if the name is not that of a regular file, which renaming would destroy.
     """
     try:
         about = os.stat(place)

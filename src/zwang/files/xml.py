@@ -1,4 +1,4 @@
-"""XML without entities or anything from elsewhere, with limited depth and number of elements."""
+"""XML without entities or external content, with limited depth and number of elements."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ ENCODINGS = {"utf-8", "utf8", "us-ascii", "ascii"}
 NAMES = ("name", "joint", "link", "body", "class")
 """Attributes that hold a name."""
 PIECE = 2**20
-"""Characters that are read at once."""
+"""Number of characters that are parsed at once."""
 
 
 def parsed_xml(text: str, shown: str) -> ElementTree.Element:
-    """The root element of a text.
+    """Parse XML text and return its root element.
 
     Args:
         text: the XML.
         shown: the file, for messages.
 
     Raises:
-        ModelError: for text that is no XML, declares a document type, in which entities could
-            hide, or goes beyond a limit.
+        ModelError: for text that is not XML, declares a document type, in which entities could
+            hide, or exceeds a limit.
     """
     declared = _DECLARED.match(text)
     if declared and declared[1].lower() not in ENCODINGS:
@@ -38,7 +38,8 @@ def parsed_xml(text: str, shown: str) -> ElementTree.Element:
         )
     reader = _Reader(shown)
     try:
-        # piece by piece, so that a limit ends the reading before the whole tree is in memory
+        # The text is parsed in pieces, so that a limit is applied before the whole tree is in
+        # memory.
         for begin in range(0, len(text), PIECE):
             reader.parser.Parse(text[begin : begin + PIECE], False)
         reader.parser.Parse("", True)
@@ -50,7 +51,7 @@ def parsed_xml(text: str, shown: str) -> ElementTree.Element:
 
 
 class _Reader:
-    """Elements as a tree, with a limited depth and number.
+    """Builder of an element tree, with a limited depth and number of elements.
 
     Names keep their prefixes as they are written: robot files have elements of other programs whose
     namespace they do not declare.
@@ -65,7 +66,7 @@ class _Reader:
         self.parser.CharacterDataHandler = self.builder.data
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Open an element, and refuse what goes beyond a limit."""
+        """Open an element, and refuse what exceeds a limit."""
         self.depth, self.number = self.depth + 1, self.number + 1
         if self.depth > limit("xml_depth"):
             raise ModelError(

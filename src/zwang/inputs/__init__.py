@@ -1,4 +1,4 @@
-"""Arguments, arrays, functions and texts that a user gives: checked here, and traced.
+"""Validation and tracing of the arguments, arrays, functions and strings that a user gives.
 
-One sentence says of a wrong one what it is, what came, and what is expected.
+An error is one sentence with the name of the argument, its value, and the expected value.
 """

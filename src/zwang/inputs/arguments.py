@@ -1,8 +1,8 @@
-"""The one place where arguments are checked by kind.
+"""Validation of arguments by kind.
 
-Every function takes a value and the name of the argument, and returns the value as the library uses
-it or raises a `ModelError`: what was given, what is expected, how to write it. All of them run once
-per call on the host and compile nothing; numbers that are being traced pass with their shape
+Every function takes a value and the name of the argument. It returns the value in the form that the
+library uses, or raises a `ModelError` with the value, the expected value, and how to write it. All
+of them run once per call on the host and compile nothing; of traced numbers only the shape is
 checked.
 """
 
@@ -26,16 +26,16 @@ from zwang.inputs.suggestions import did_you_mean
 from zwang.inputs.text import checked_name
 
 LARGEST_COUNT = 1_000_000_000
-"""Largest count that is accepted where an argument states no limit of its own."""
+"""Largest count if an argument has no limit of its own."""
 LONGEST_LABEL = 1000
-"""Characters that a name may have; those of a hierarchy are joined from those of its modules."""
+"""Longest name [characters]; names in a hierarchy are joined from those of its modules."""
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
 
 def shown(value: object, most: int = 60) -> str:
-    """A value as a few words of a sentence: never long, never with control codes."""
+    """Format a value for a sentence: short, and without control codes."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if isinstance(value, (jax.Array, np.ndarray)) and value.size > 8:
@@ -45,7 +45,7 @@ def shown(value: object, most: int = 60) -> str:
     if callable(value) and hasattr(value, "__name__"):
         return f"the function {value.__name__}"
     try:
-        # the repr of a long text would be built as a whole before it is cut
+        # `repr` of a long string would be built as a whole before it is cut.
         text = repr(value[: most + 1] if isinstance(value, (str, bytes)) else value)
     except Exception:
         text = f"an object of type {type(value).__name__}"
@@ -54,7 +54,7 @@ def shown(value: object, most: int = 60) -> str:
 
 
 def refuse(name: str, value: object, expected: str) -> NoReturn:
-    """Raise the sentence of an argument that is not what it should be."""
+    """Raise the error of an invalid argument."""
     raise ModelError(f"{name} is {shown(value)}, expected {expected}.")
 
 
@@ -68,17 +68,17 @@ def number(
     infinite: bool = False,
     unit: str = "",
 ) -> Any:
-    """A real number within limits, as a float; one that is traced as it is.
+    """Validate a real number and return it as a float; a traced number is returned unchanged.
 
     Args:
-        value: the argument; `name`: what the caller calls it.
+        value: the argument; `name`: its name in the caller.
         above, least, most: limits, the first of which is excluded.
-        infinite: whether infinity is a value that makes sense.
+        infinite: whether infinity is valid.
         unit: shown in the sentence, e.g. "s".
     """
     if type(value) is float and np.isfinite(value) and value <= most:
         if (above is None or value > above) and (least is None or value >= least):
-            return value  # the usual case, without words
+            return value  # fast path of the usual case
     expected = _range(above, least, most, infinite, unit)
     if isinstance(value, Tracer):
         if value.shape != () or not _is_real(value.dtype):
@@ -97,7 +97,7 @@ def number(
 
 
 def _as_float(value: object) -> float | None:
-    """A real number as a float; None for anything else."""
+    """Convert a real number to a float; None for anything else."""
     if type(value) is float:
         return value
     if isinstance(value, (np.ndarray, np.generic, jax.Array)):
@@ -128,7 +128,7 @@ def _range(above, least, most, infinite: bool, unit: str) -> str:
 
 
 def count(value, name: str, *, least: int = 0, most: int = LARGEST_COUNT) -> int:
-    """A whole number within limits; 2.0 and True are none."""
+    """Validate an integer within limits; 2.0 and True are not integers."""
     expected = f"a whole number of at least {least}"
     if isinstance(value, Tracer):
         refuse(name, value, f"{expected} that is known before compilation")
@@ -143,14 +143,17 @@ def count(value, name: str, *, least: int = 0, most: int = LARGEST_COUNT) -> int
 
 
 def flag(value: object, name: str) -> bool:
-    """True or False."""
+    """Validate a truth value."""
     if not isinstance(value, (bool, np.bool_)):
         refuse(name, value, "True or False")
     return bool(value)
 
 
 def instance(value, kind: type[T] | tuple[type, ...], name: str, example: str) -> T:
-    """An object of a kind; `example` says how one is written. A class in its place is named."""
+    """Validate an object of a class; `example` shows how to write one.
+
+    A class given instead of its instance is named in the error.
+    """
     if isinstance(value, kind):
         return value
     if isinstance(value, type) and issubclass(value, kind):
@@ -162,12 +165,12 @@ def instance(value, kind: type[T] | tuple[type, ...], name: str, example: str) -
 
 
 def optional(value: object, kind: type[T], name: str, example: str) -> T | None:
-    """None, or an object of a kind."""
+    """Validate None or an object of a class."""
     return None if value is None else instance(value, kind, name, example)
 
 
 def strategy(value: object, kind: type | tuple[type, ...], name: str, example: str) -> None:
-    """Raise unless a value is None or an object of a kind whose numbers are real and no NaN."""
+    """Validate None or an object of a class whose numeric fields are real and not NaN."""
     if value is None:
         return
     instance(value, kind, name, example)
@@ -181,10 +184,11 @@ def strategy(value: object, kind: type | tuple[type, ...], name: str, example: s
 
 
 def _refuse_kinds(value: object, name: str) -> None:
-    """Raise for a field that is no number, whole number or truth value where its class says so;
-    JAX would not count None among its numbers, and would compile 2.5 sweeps. Thresholds, rates and
-    tolerances below zero would make a rank, or an error that grows, without a word. The least value
-    of a whole number is 0, or what its field states in `metadata`.
+    """Raise for a field whose value is not of the numeric kind that its class declares.
+
+    JAX would not count None among the numbers of a record, and would compile 2.5 sweeps. Negative
+    thresholds, rates and tolerances would silently give a wrong rank or a growing error. The least
+    value of an integer is 0, or stated in the `metadata` of its field.
     """
     if not dataclasses.is_dataclass(value):
         return
@@ -201,9 +205,7 @@ def _refuse_kinds(value: object, name: str) -> None:
 
 
 def _refuse_negative(value, name: str, each_row: bool) -> None:
-    """Raise unless a value is a number of at least 0, or several where there may be one for each
-    row.
-    """
+    """Raise unless a value is a number of at least 0, or an array of them if `each_row`."""
     if not each_row or not np.ndim(value):
         number(value, name, least=0, infinite=True)
         return
@@ -213,10 +215,10 @@ def _refuse_negative(value, name: str, each_row: bool) -> None:
 
 
 def function(value: object, name: str, signature: str) -> Callable:
-    """A function of a user's; `signature` is how it will be called, as "(q, t, p)"."""
+    """Validate a user's function; `signature` is how it will be called, as "(q, t, p)"."""
     if not callable(value) or isinstance(value, type):
         refuse(name, value, f"a function {signature}")
-    # built-ins and objects may accept what their signature does not say
+    # Built-ins and objects may accept calls that their signature does not show.
     if inspect.isfunction(value) and not value.__code__.co_flags & inspect.CO_VARARGS:
         places = signature[1 : signature.index(")")].split(",")
         takes = inspect.signature(value)
@@ -228,17 +230,16 @@ def function(value: object, name: str, signature: str) -> Callable:
 
 
 def optional_function(value: object, name: str, signature: str) -> Callable | None:
-    """None, or a function of a user's."""
+    """Validate None or a user's function."""
     return None if value is None else function(value, name, signature)
 
 
 def items(
     value: object, kind: type[T] | tuple[type, ...], name: str, example: str
 ) -> tuple[T, ...]:
-    """Any iterable of objects of a kind, read once: a list, a tuple, a generator.
+    """Convert an iterable of objects of a class to a tuple, read once.
 
-    One object that stands alone, a text and a dictionary are refused, also where they could be
-    iterated over.
+    A single object, a string and a dictionary are refused, even if they are iterable.
     """
     alone = isinstance(value, kind) or (isinstance(value, type) and issubclass(value, kind))
     if alone and type(value) not in (list, tuple):
@@ -256,8 +257,9 @@ def items(
 
 
 def listed(value, name: str, expected: str) -> tuple:
-    """Any iterable as a tuple, read once, except a text, a dictionary, and a set, which has no
-    order.
+    """Convert an iterable to a tuple, read once.
+
+    A string, a dictionary, and a set, which has no order, are refused.
     """
     if type(value) in (list, tuple):
         return tuple(value)
@@ -271,39 +273,39 @@ def _class_name(value: object) -> str:
 
 
 def label(value: object, name: str) -> str:
-    """A name, as `zwang.inputs.text.checked_name` takes them."""
+    """Validate a name by `zwang.inputs.text.checked_name`."""
     if not isinstance(value, str):
         refuse(name, value, "a text")
-    # one of NumPy's strings counts as an array where a model is split, and JAX takes no texts
+    # A NumPy string counts as an array when a model is partitioned, and JAX has no string arrays.
     return checked_name(str(value), name, LONGEST_LABEL)
 
 
 def labels(value: object, name: str) -> tuple[str, ...]:
-    """A list of names."""
+    """Validate a list of names."""
     found = listed(value, name, "a list of names")
     return tuple(label(x, f"an entry of {name}") for x in found)
 
 
 def text(value: object, name: str) -> str:
-    """A text, which may be empty, such as a unit."""
+    """Validate a string, which may be empty, such as a unit."""
     return value if isinstance(value, str) and not value else label(value, name)
 
 
 def texts(value: object, name: str) -> tuple[str, ...]:
-    """A list of texts, each of which may be empty."""
+    """Validate a list of strings, each of which may be empty."""
     found = listed(value, name, "a list of texts")
     return tuple(text(x, f"an entry of {name}") for x in found)
 
 
 def mapping(value: object, name: str, example: str) -> dict:
-    """A dictionary with names as keys."""
+    """Validate a dictionary with names as keys."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         refuse(name, value, f"a dictionary by name: {example}")
     return dict(value)
 
 
 def named(value: object, kind: type[T] | tuple[type, ...], name: str, example: str) -> dict[str, T]:
-    """A dictionary by name of objects of a kind; `example` says how one of them is written."""
+    """Validate a dictionary from names to objects of a class; `example` shows how to write one."""
     found = mapping(value, name, f"{{'name': {example}}}")
     for key, entry in found.items():
         instance(entry, kind, f"{name}[{key!r}]", example)
@@ -311,7 +313,7 @@ def named(value: object, kind: type[T] | tuple[type, ...], name: str, example: s
 
 
 def choice(value: T, name: str, options: Iterable) -> T:
-    """One of a few words."""
+    """Validate a word out of some options."""
     options = tuple(options)
     if not any(value is x or (isinstance(value, str) and value == x) for x in options):
         refuse(name, value, " or ".join(map(repr, options)))
@@ -319,7 +321,7 @@ def choice(value: T, name: str, options: Iterable) -> T:
 
 
 def known(value: object, options: Iterable[str], what: str) -> str:
-    """A name that exists; `what` begins the sentence, e.g. "pendulum has no parameter"."""
+    """Validate an existing name; `what` begins the error, e.g. "pendulum has no parameter"."""
     options = tuple(options)
     if not isinstance(value, str) or value not in options:
         raise ModelError(f"{what} {shown(value)}{did_you_mean(value, options)}")
@@ -327,9 +329,9 @@ def known(value: object, options: Iterable[str], what: str) -> str:
 
 
 def real_array(value: object, name: str, expected: str = "numbers") -> Any:
-    """Real numbers as a float64 array of NumPy, or as the array of JAX that they are.
+    """Convert real numbers to a float64 NumPy array, or return the JAX array that they are.
 
-    Complex numbers are refused rather than stripped of their imaginary part, text rather than
+    Complex numbers are refused rather than stripped of their imaginary part, strings rather than
     parsed, and True rather than counted as 1.
     """
     if isinstance(value, jax.Array):
@@ -350,7 +352,7 @@ def real_array(value: object, name: str, expected: str = "numbers") -> Any:
 
 
 def numbers(value: object, name: str) -> Any:
-    """Real numbers, none of which is NaN, as `real_array` gives them; traced ones may be."""
+    """Convert real numbers by `real_array` and refuse NaN, except in traced numbers."""
     array = real_array(value, name)
     if not isinstance(array, Tracer) and np.any(bad := np.isnan(array)):
         where = np.argwhere(bad)[0].tolist()
@@ -367,8 +369,10 @@ def _refuse_type(name: str, value: object, dtype, expected: str) -> NoReturn:
 
 
 def host_only(remedy: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorate a function that runs on the host: called inside `jit`, `vmap` or `grad` it raises
-    one sentence, which ends with `remedy`; called with arguments that do not fit, one that says so.
+    """Decorate a function that runs on the host.
+
+    Called inside `jit`, `vmap` or `grad` it raises one sentence, which ends with `remedy`. A call
+    whose arguments do not match the signature raises one sentence as well.
     """
 
     def decorate(run: Callable[P, T]) -> Callable[P, T]:

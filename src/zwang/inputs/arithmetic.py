@@ -1,8 +1,7 @@
-"""One text of a mechanism's geometry with two homes: traced by JAX, or executed by NumPy on the
-host.
+"""One source of a mechanism's geometry for two backends: traced by JAX, or executed by NumPy.
 
-`xp` is `jax.numpy`, and `numpy` inside `with on_host():`, where nothing is compiled. The home is a
-property of the thread, so that a program can be traced in another thread while this one computes.
+`xp` is `jax.numpy`, or `numpy` inside `with on_host():`, where nothing is compiled. The backend is
+local to the thread, so that another thread can trace a program meanwhile.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 
 
 class _Home(threading.local):
-    """Where the arithmetic of a thread is executed."""
+    """The backend of a thread."""
 
     host = False
 
@@ -26,16 +25,16 @@ _HOME = _Home()
 
 
 class _Namespace(threading.local):
-    """The functions of NumPy or of `jax.numpy`, whichever the thread computes with."""
+    """The functions of NumPy or of `jax.numpy`, according to the thread's backend."""
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(np if _HOME.host else jnp, name)
-        # kept until the thread changes its home: to look through both takes as long as a sum
+        # Cached until the backend changes: looking through both modules takes as long as a sum.
         setattr(self, name, found)
         return found
 
     def __reduce__(self) -> str:
-        """By its name, as functions that compute with it are pickled with what they refer to."""
+        """Pickle by name, as functions that use it are pickled with their references."""
         return "xp"
 
 
@@ -43,7 +42,7 @@ xp = _Namespace()
 
 
 def _change(host: bool) -> bool:
-    """Let this thread compute on the host or not, and tell where it did before."""
+    """Set this thread's backend and return the previous one."""
     before = _HOME.host
     if host != before:
         _HOME.host = host
@@ -63,7 +62,7 @@ def on_host() -> Iterator[None]:
 
 @contextlib.contextmanager
 def traced() -> Iterator[None]:
-    """Compute with JAX in this thread, within the context, also inside of `on_host`."""
+    """Compute with JAX in this thread, within the context, even inside `on_host`."""
     before = _change(False)
     try:
         yield

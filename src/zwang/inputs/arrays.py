@@ -1,4 +1,4 @@
-"""Arrays in and out: float64, shapes checked in one sentence, host copies that cannot decay."""
+"""Validation of arrays: float64, checked shapes, copies that callers cannot change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from zwang.inputs.suggestions import did_you_mean
 
 FLOAT64 = np.dtype(np.float64)
 AnyArray = TypeVar("AnyArray", np.ndarray, jax.Array)
-"""Arrays of NumPy, or of JAX: all of one function or of one object."""
+"""Arrays that are all of NumPy or all of JAX within one function or object."""
 
 
 def require_float64() -> None:
@@ -45,19 +45,19 @@ def vector(
 def vector(
     value, size: int, what: str, names: tuple[str, ...] = (), *, on_host: bool = False
 ) -> np.ndarray | jax.Array:
-    """`value` as a float64 vector of `size` entries.
+    """Convert `value` to a float64 vector of `size` entries.
 
     Args:
-        on_host: whether it is wanted as an array of NumPy; it is not traced.
+        on_host: whether to return a NumPy array; the value must not be traced.
 
     Raises:
-        ModelError: if it holds anything but real numbers, its shape differs or, where the value is
-            known, an entry is not finite.
+        ModelError: if it holds anything but real numbers, its shape differs or, unless it is
+            traced, an entry is not finite.
     """
     require_float64()
     if on_host and type(value) is np.ndarray and value.dtype is FLOAT64 and value.shape == (size,):
         if math.isfinite(sum(value.tolist())):
-            return value.copy()  # the usual case, without words
+            return value.copy()  # fast path of the usual case
     given = real_array(value, what, f"{size} numbers")
     array = np.asarray(given, np.float64) if on_host else on_device(given)
     if array.shape != (size,):
@@ -70,8 +70,9 @@ def vector(
 
 
 def on_device(value) -> jax.Array:
-    """Numbers as a float64 array of JAX; where they are known no program is compiled for their
-    shape, as `jnp.asarray` does.
+    """Convert numbers to a float64 JAX array.
+
+    Unlike `jnp.asarray` it compiles no program for the shape of known numbers.
     """
     return (
         jnp.asarray(value, jnp.float64)
@@ -81,51 +82,52 @@ def on_device(value) -> jax.Array:
 
 
 def host_array(value: ArrayLike, kind: type = np.float64) -> jax.Array:
-    """Numbers as an array of NumPy where an array of JAX is declared: a program takes it alike,
-    and JAX would compile a program of its own to make one.
+    """Convert numbers to a NumPy array where a JAX array is declared.
+
+    A program accepts both, and JAX would compile a program to make one.
     """
     return cast(jax.Array, np.asarray(value, kind))
 
 
 def without_derivative(tree: PyTree) -> PyTree:
-    """The same numbers, which a derivative takes as constants."""
+    """Return the same numbers as constants of differentiation."""
     constant = lambda x: jax.lax.stop_gradient(x) if isinstance(x, jax.Array) else x
     return jax.tree_util.tree_map(constant, tree)
 
 
 def select(condition, one: PyTree, other: PyTree) -> PyTree:
-    """Of two trees of arrays the one where a condition holds, the other elsewhere."""
+    """Select between two trees of arrays by a condition."""
     return jax.tree_util.tree_map(lambda x, y: jnp.where(condition, x, y), one, other)
 
 
 def is_concrete(tree) -> bool:
-    """Whether every array in `tree` has a value now, i.e. is not being traced."""
+    """Return whether every array in `tree` has a value now, i.e. is not being traced."""
     return not any(isinstance(leaf, Tracer) for leaf in jax.tree_util.tree_leaves(tree))
 
 
 def as_parameters(params: PyTree) -> PyTree:
-    """Numbers and arrays as float64 arrays; anything else is refused."""
+    """Convert numbers and arrays to float64 arrays; anything else is refused."""
     with (
         jax.ensure_compile_time_eval()
-    ):  # a model that is built inside `jit` must not keep numbers of that program
+    ):  # A model that is built inside `jit` must not keep tracers of that program.
         return jax.tree_util.tree_map(
             lambda x: jnp.asarray(x, jnp.float64), judged_parameters(params)
         )
 
 
 def judged_parameters(params: PyTree) -> PyTree:
-    """Numbers and arrays as arrays of NumPy or JAX; anything else is refused."""
+    """Validate numbers and arrays as arrays of NumPy or JAX; anything else is refused."""
     try:
         return jax.tree_util.tree_map_with_path(_judged, params, is_leaf=_is_list_of_numbers)
     except ModelError:
         raise
     except ValueError:
-        # JAX sorts the names, which fails where they cannot be compared
+        # JAX sorts the names, which fails if they cannot be compared.
         refuse("params", params, "names that are texts")
 
 
 def _judged(path: tuple, leaf: object) -> PyTree:
-    """One parameter: a number or an array of numbers without NaN; anything else is refused."""
+    """Validate one parameter: a number or an array of numbers without NaN."""
     what = f"params{_place(path)}"
     kinds = (int, float, complex, np.ndarray, np.generic, jax.Array, list, tuple)
     if isinstance(leaf, bool) or not isinstance(leaf, kinds):
@@ -134,7 +136,7 @@ def _judged(path: tuple, leaf: object) -> PyTree:
             "closure."
         )
     if isinstance(leaf, (np.ndarray, np.generic, jax.Array)) and leaf.dtype == bool:
-        return leaf  # a mask, of which nothing is lost
+        return leaf  # a mask, which needs no conversion
     return numbers(leaf, what)
 
 
@@ -143,12 +145,11 @@ def _place(path: tuple) -> str:
 
 
 def merged_parameters(own: PyTree, given: PyTree, model: str) -> PyTree:
-    """A model's parameters with given ones in place: the same names, nested in the same way, of the
-    same shapes.
+    """Replace some of a model's parameters by given ones of equal names, nesting and shapes.
 
     Args:
         own: the model's parameters; `given`: those that differ, as a dictionary if the model's are
-            one, else all of them. So are dictionaries inside: what they leave out stays.
+            one, else all of them. The same holds for nested dictionaries; omitted entries stay.
         model: name of the model.
     """
     if given is None or (own is None and isinstance(given, dict) and not given):
@@ -167,7 +168,7 @@ def merged_parameters(own: PyTree, given: PyTree, model: str) -> PyTree:
 
 
 def _merged(own: PyTree, given: PyTree, group: tuple, model: str) -> PyTree:
-    """Parameters of a group with given ones in place."""
+    """Replace some parameters of a group by given ones."""
     if isinstance(own, dict) and isinstance(given, dict):
         refuse_unknown(own, given, model, group)
         return {**own, **{k: _merged(own[k], x, (*group, k), model) for k, x in given.items()}}
@@ -176,7 +177,7 @@ def _merged(own: PyTree, given: PyTree, group: tuple, model: str) -> PyTree:
 
 
 def refuse_unknown(own: PyTree, given: dict, model: str, group: tuple = ()) -> None:
-    """Raise if a name in `given` is no parameter of the model, or of a group of them."""
+    """Raise if a name in `given` is not a parameter of the model, or of a group of parameters."""
     for name in given:
         if name not in own:
             whole = ".".join(map(str, (*group, name))) if group else name
@@ -205,7 +206,7 @@ def _refuse_other_shape(own: PyTree, value: PyTree, name: str, model: str) -> No
 
 
 def _is_list_of_numbers(x) -> bool:
-    """Whether a plain list or tuple holds numbers, nested or not, and so means an array."""
+    """Return whether a list or tuple holds numbers, nested or not, and so means an array."""
     return (
         type(x) in (list, tuple)
         and bool(x)

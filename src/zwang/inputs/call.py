@@ -1,4 +1,4 @@
-"""The sentence for a call whose arguments do not fit the function that was called."""
+"""The error of a call whose arguments do not match the signature of the function."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ IN_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_K
 
 
 def misfits_named(function: Callable[P, T], name: str = "") -> Callable[P, T]:
-    """Decorate a function or an `__init__`: arguments that do not fit it end in one sentence.
+    """Decorate a function or an `__init__` so that a mismatched call raises one sentence.
 
     Args:
-        function: what is decorated.
-        name: what users call it; by default its own name.
+        function: the function to decorate.
+        name: its public name; by default its own name.
     """
 
     @functools.wraps(function)
@@ -38,10 +38,10 @@ def misfits_named(function: Callable[P, T], name: str = "") -> Callable[P, T]:
 
 
 def class_of_users(made):
-    """A class whose `__init__` is decorated so, in place; anything else as it is.
+    """Decorate the `__init__` of a class in place; anything else is returned unchanged.
 
-    A class of fields has an `__init__` that Python writes, which no decorator can stand above.
-    Classes of families are found in their folders, so that this is done where users take them from.
+    A dataclass has a generated `__init__`, which no decorator in the source can wrap. Classes of
+    families are found in their folders, so they are decorated where users import them.
     """
     if not isinstance(made, type) or issubclass(made, (BaseException, enum.Enum)):
         return made
@@ -56,18 +56,19 @@ def refuse_call(
 ) -> None:
     """Raise one sentence if a function of zwang cannot take these arguments; return if it can.
 
-    It is asked after a `TypeError`, which may as well come from inside of the function. Annotations
-    are not evaluated, and nothing of the function runs.
+    It is called after a `TypeError`, which may also come from inside the function. Annotations are
+    not evaluated, and the function is not called.
 
     Raises:
-        ModelError: an argument that does not exist, is missing, is given twice, or in no place.
+        ModelError: an argument that does not exist, is missing, is given twice, or is positional
+            beyond the last one.
     """
     signature = inspect.signature(function)
     try:
         signature.bind(*args, **kwargs)
     except TypeError:
         name = name or function.__name__
-        if name == "__init__":  # named by its class, and without `self`
+        if name == "__init__":  # shown with the name of its class, without `self`
             name = function.__qualname__.split(".")[-2]
             signature = signature.replace(parameters=list(signature.parameters.values())[1:])
             args = args[1:]
@@ -75,7 +76,7 @@ def refuse_call(
 
 
 def public_names() -> dict[str, str]:
-    """Names that users call, and how they are written, such as "zw.analysis.linearize"."""
+    """Public names, and how they are written, such as "zw.analysis.linearize"."""
     top = importlib.import_module("zwang")
     inner = {*top._modules, *top._namespaces}
     found = {name: f"zw.{name}" for name in dir(top) if name not in inner}
@@ -86,12 +87,12 @@ def public_names() -> dict[str, str]:
 
 
 def written(name: str) -> str:
-    """A class or a function as users write it, whether it is public or not."""
+    """Format a class or a function as users write it, whether it is public or not."""
     return public_names().get(name, f"zw.{name}")
 
 
 def _misfit(name: str, signature: inspect.Signature, args: tuple, kwargs: Mapping) -> str:
-    """What does not fit, in the order in which it is best mended."""
+    """Describe the first mismatch, in the order in which they are best corrected."""
     takes = signature.parameters.values()
     places = [x.name for x in takes if x.kind in IN_PLACE]
     by_name = [x.name for x in takes if x.kind is inspect.Parameter.KEYWORD_ONLY]

@@ -1,10 +1,9 @@
-"""Constant indices beyond the end of an array, found in a traced function.
+"""Detection of constant indices beyond the end of an array in a traced function.
 
-JAX raises no IndexError for `q[7]` of two entries: the index is moved to the last entry that
-exists, and nobody learns of it. Such an index is a constant of the traced program. This module
-follows integer constants through the program, computes with them in NumPy, and looks at every
-operation that reads or writes at a place that is known. Indices that depend on the state are not
-judged.
+JAX raises no IndexError for `q[7]` of two entries: the index is clamped to the last entry without
+notice. Such an index is a constant of the traced program. This module propagates integer constants
+through the program by NumPy and checks every operation that reads or writes at a constant index.
+Indices that depend on the state are not checked.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr, Literal
 
 LARGEST_INDICES = 1_000_000
-"""Entries of an array of constants up to which it is followed."""
+"""Number of entries up to which a constant array is propagated."""
 IN_BOUNDS = jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS
-"""What JAX takes for a read whose author has said nothing else (`mode="clip"`, `mode="fill"`)."""
+"""Mode that JAX uses for a read whose author has not chosen one (`mode="clip"`, `mode="fill"`)."""
 
 
 def beyond(closed: ClosedJaxpr) -> tuple[int, int] | None:
-    """The first constant index that lies beyond its axis, with the length of that axis; else None.
+    """Return the first constant index beyond its axis, with the length of that axis; else None.
 
     Args:
         closed: a traced function (`jax.make_jaxpr`).
@@ -35,8 +34,8 @@ def beyond(closed: ClosedJaxpr) -> tuple[int, int] | None:
 
 
 def _constant(value) -> np.ndarray | None:
-    """A concrete array of integers or truth values, None for anything else."""
-    if isinstance(value, (bool, int)):  # literals of a traced program among them
+    """Return a concrete array of integers or truth values, None for anything else."""
+    if isinstance(value, (bool, int)):  # such as literals of a traced program
         return np.asarray(bool(value) if isinstance(value, bool) else int(value))
     if isinstance(value, Tracer) or not hasattr(value, "dtype"):
         return None
@@ -46,7 +45,7 @@ def _constant(value) -> np.ndarray | None:
 
 
 def _interpreted(jaxpr, consts: Sequence, inputs: Sequence, found: list) -> list:
-    """Known values of a program's outputs; indices beyond the end are added to `found`."""
+    """Propagate constants to a program's outputs; indices beyond the end are added to `found`."""
     values: dict[Any, np.ndarray | None] = {}
     values.update(zip(jaxpr.constvars, consts, strict=False))
     values.update(zip(jaxpr.invars, inputs, strict=False))
@@ -62,13 +61,14 @@ def _interpreted(jaxpr, consts: Sequence, inputs: Sequence, found: list) -> list
 
 
 def _results(eqn, given: list, found: list) -> list:
-    """Known values of what one operation gives."""
+    """Propagate constants through one operation."""
     name, params = eqn.primitive.name, eqn.params
     inner = [x for x in (params.get(k) for k in ("jaxpr", "call_jaxpr", "fun_jaxpr")) if x]
     if inner or "branches" in params or "cond_jaxpr" in params:
         return _inside(name, params, inner, given, found)
     rule = RULES.get(name)
-    if rule is None or not eqn.outvars:  # an operation may give nothing (a barrier of no values)
+    # An operation may have no results (a barrier of no values).
+    if rule is None or not eqn.outvars:
         return []
     out = eqn.outvars[0].aval
     if (
@@ -79,12 +79,12 @@ def _results(eqn, given: list, found: list) -> list:
         return []
     try:
         return [np.asarray(rule(params, *given)).reshape(out.shape).astype(out.dtype)]
-    except (TypeError, ValueError, OverflowError):  # an operation on kinds that are no indices
+    except (TypeError, ValueError, OverflowError):  # an operation on types that are not indices
         return []
 
 
 def _inside(name: str, params, inner: list, given: list, found: list) -> list:
-    """The same for an operation that holds programs of its own."""
+    """Propagate constants through an operation with inner programs."""
     if name == "cond":
         for branch in params["branches"]:
             _opened(branch, given[1:], found)
@@ -103,7 +103,7 @@ def _inside(name: str, params, inner: list, given: list, found: list) -> list:
 def _opened(program, inputs: list, found: list) -> list:
     jaxpr = getattr(program, "jaxpr", program)
     consts = [_constant(x) for x in getattr(program, "consts", ())]
-    # of a loop only what stays the same is handed over; the rest is unknown
+    # Only the constants of a loop are passed on; its carried values are unknown.
     inputs = [*inputs, *[None] * (len(jaxpr.invars) - len(inputs))]
     return _interpreted(jaxpr, consts, inputs, found)
 
@@ -124,7 +124,7 @@ def _judge(eqn, given: list, found: list) -> None:
     elif name.startswith("scatter") and given[1] is not None:
         numbers = params["dimension_numbers"]
         axes = numbers.scatter_dims_to_operand_dims
-        # written as a window, an axis may be longer than one entry: only single entries are judged
+        # An index of a window may have several entries; only windows of one entry are checked.
         single = set(numbers.inserted_window_dims)
         places = [
             (given[1][..., i], shape[axis], 1) for i, axis in enumerate(axes) if axis in single
@@ -196,4 +196,4 @@ RULES: dict[str, Callable] = {
     "slice": _cut,
     "iota": _counted,
 }
-"""Operations on known integers; shape and type of the result are those of the traced program."""
+"""Operations on constant integers; shape and type of the result are those of the traced program."""

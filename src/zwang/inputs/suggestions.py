@@ -1,4 +1,4 @@
-"""What a name that does not exist may have meant."""
+"""Suggestions for a name that does not exist."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import difflib
 from collections.abc import Iterable
 
 MOST_SHOWN = 24
-"""Names listed in one sentence where none is close."""
+"""Number of names listed in one sentence if none is close."""
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """The end of a sentence about an unknown name: the names close to it, or those that exist.
+    """Return the end of a sentence about an unknown name: close names, or all existing ones.
 
     Example:
         >>> did_you_mean("lenght", ["length", "mass"])
@@ -25,5 +25,5 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
 
 def close_to(name: object, known: Iterable[str]) -> list[str]:
-    """At most two names that are close to one that does not exist."""
+    """Return at most two names that are close to one that does not exist."""
     return difflib.get_close_matches(str(name)[:100], list(known), n=2, cutoff=0.55)

@@ -1,4 +1,4 @@
-"""Text from outside: what a name may be, and how text is shown on a terminal."""
+"""Strings from outside: validation of names, and display on a terminal."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ import unicodedata
 from zwang.errors import ModelError
 
 LONGEST_NAME = 200
-"""Characters of a name: it has to fit into a line of a table and into the name of a file."""
+"""Longest name [characters]: it has to fit into a line of a table and into a file name."""
 HIDDEN = {"Cc", "Cs", "Zl", "Zp"}
-"""Unicode categories that have no picture of their own: control codes, surrogates, separators of
-lines and paragraphs. NetCDF refuses NUL, UTF-8 refuses surrogates, and a terminal obeys the others.
+"""Unicode categories without a glyph: control codes, surrogates, separators of lines and
+paragraphs. NetCDF refuses NUL, UTF-8 refuses surrogates, and a terminal executes the others.
 """
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 REORDERING = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
-"""Characters that reverse the order in which the text after them is shown."""
+"""Characters that reverse the direction in which the following text is shown."""
 
 
 def counted(n: int, what: str, ending: str = "s") -> str:
-    """A number of things, "1 row" or "2 rows"."""
+    """Format a number of things, "1 row" or "2 rows"."""
     return f"{n} {what}{'' if n == 1 else ending}"
 
 
 def unit_of_rate(unit: str, order: int) -> str:
-    """The unit of a derivative by time, "m/s²" of "m" and 2; none has none."""
+    """Unit of a time derivative, "m/s²" for "m" and 2; empty for an empty unit."""
     power = "" if order == 1 else str(order).translate(SUPERSCRIPTS)
     return f"{unit}/s{power}" if unit and order else unit
 
 
 def is_hidden(character: str) -> bool:
-    """Whether a terminal would obey a character instead of showing it."""
+    """Return whether a terminal would execute a character instead of showing it."""
     return unicodedata.category(character) in HIDDEN or character in REORDERING
 
 
 def escaped(text: str, *, lines: bool = True) -> str:
-    """Text with every hidden character written as an escape sequence of Python, `\\x1b`.
+    """Escape every hidden character as in Python, `\\x1b`.
 
     Args:
         text: the text.
-        lines: whether line breaks and tabs stay as they are.
+        lines: whether line breaks and tabs are kept.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -49,15 +49,15 @@ def escaped(text: str, *, lines: bool = True) -> str:
 
 
 def checked_name(name: object, what: str, longest: int = LONGEST_NAME) -> str:
-    """The name itself, if it can be shown, saved and found again.
+    """Return a name if it can be shown, saved and found again.
 
     Args:
         name: the name.
-        what: what it is the name of, for the message.
-        longest: characters that it may have.
+        what: the named thing, for the message.
+        longest: limit of its length [characters].
 
     Raises:
-        ModelError: for something that is no text, is empty, is too long or has hidden characters.
+        ModelError: if it is not a string, is empty, is too long or has hidden characters.
     """
     if not isinstance(name, str):
         raise ModelError(f"{what} is {name!r:.80}, expected a text.")

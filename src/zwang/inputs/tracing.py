@@ -1,8 +1,8 @@
-"""Functions of a user's: what is wrong with them as one sentence.
+"""Validation of a user's functions; every error is one sentence.
 
 Nothing is compiled. A function of the equations is evaluated abstractly: it is traced once with the
-shapes of the model, parameters included, as every compiled program will trace it later, so that its
-errors come before a run. Others are called with numbers.
+shapes of the model and its parameters, as every compiled program will trace it later, so its errors
+are reported before a run. Other functions are called with numbers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from zwang.inputs.suggestions import did_you_mean
 
 ERRORS = jax.errors
 FOREIGN = tuple(str(Path(file).parent) for file in (jax.__file__, np.__file__, __file__) if file)
-"""Folders whose lines are not the user's."""
+"""Folders whose source lines are not the user's."""
 
 REMEDIES: tuple[tuple[type[Exception], str, str], ...] = (
     (
@@ -62,13 +62,13 @@ REMEDIES: tuple[tuple[type[Exception], str, str], ...] = (
 
 
 def outcome(function: Callable, what: str, *given: object, moving: int | None = None) -> PyTree:
-    """Shapes and types of what a function returns, as `jax.eval_shape` gives them.
+    """Return shapes and types of a function's result, as `jax.eval_shape` gives them.
 
     Args:
-        function: of a user's, or one that calls it.
+        function: a user's function, or one that calls it.
         what: how it is called, e.g. "constraint 'rod': phi(q, t, p)"; begins the sentence.
         given: arrays or `jax.ShapeDtypeStruct`, or trees of them; only shape and type are used.
-        moving: the argument that the equations differentiate it by, if there is one.
+        moving: the argument by which the equations differentiate it, if there is one.
 
     Raises:
         ModelError: if the function fails, has no derivative where it needs one, or reads or writes
@@ -77,14 +77,14 @@ def outcome(function: Callable, what: str, *given: object, moving: int | None = 
     abstract = jax.tree_util.tree_map(_abstract, given)
     try:
         closed, out = jax.make_jaxpr(function, return_shape=True)(*abstract)
-        # of all that is traced only code outside of JAX may lack a derivative
+        # In a traced function only a callback can lack a derivative.
         if moving is not None and _calls_back(closed.jaxpr):
             jax.make_jaxpr(functools.partial(_slope, function, moving))(*abstract)
     except ModelError:
         raise
     except (Exception, SystemExit, GeneratorExit) as error:
         raise ModelError(f"{what} {explained(error, given)}") from error
-    # JAX clamps a constant index beyond the end, so that the model would compute with another entry
+    # JAX clamps a constant index beyond the end, so that the model would use another entry.
     if (outside := beyond(closed)) is not None:
         index, length = outside
         raise ModelError(
@@ -96,7 +96,7 @@ def outcome(function: Callable, what: str, *given: object, moving: int | None = 
 
 
 def _calls_back(jaxpr: Jaxpr) -> bool:
-    """Whether a traced function calls code outside of JAX."""
+    """Return whether a traced function calls code outside of JAX."""
     for eqn in jaxpr.eqns:
         if "callback" in eqn.primitive.name:
             return True
@@ -114,7 +114,7 @@ def _slope(function: Callable, moving: int, *given):
 
 
 def called(function: Callable, what: str, *given: object) -> PyTree:
-    """What a user's function returns for numbers, called on the host.
+    """Call a user's function with numbers on the host.
 
     Args:
         function, what: as in `outcome`.
@@ -136,9 +136,9 @@ def _abstract(x) -> jax.ShapeDtypeStruct:
 
 
 def explained(error: BaseException, given: tuple = ()) -> str:
-    """An error of a user's function as the rest of a sentence that begins with its name."""
+    """Format an error of a user's function as the rest of a sentence that begins with its name."""
     where = _line(error)
-    # in order: later errors are base classes of earlier ones
+    # The order matters: later errors are base classes of earlier ones.
     for kind, does, remedy in REMEDIES:
         if isinstance(error, kind):
             return f"{does}{where}: {remedy}."
@@ -158,7 +158,7 @@ def explained(error: BaseException, given: tuple = ()) -> str:
 
 
 def _missing(error: BaseException, given: tuple) -> str:
-    """The rest of a sentence about a key that no given dictionary has; empty for other errors."""
+    """Format an error about a key that no given dictionary has; empty for other errors."""
     if not isinstance(error, KeyError) or not error.args:
         return ""
     names = dict.fromkeys(str(k) for tree in given if isinstance(tree, Mapping) for k in tree)
@@ -169,7 +169,7 @@ def _missing(error: BaseException, given: tuple) -> str:
 
 
 def raised(error: BaseException) -> str:
-    """What a function outside of the equations has raised, as the rest of a sentence."""
+    """Format an error of a function outside of the equations as the rest of a sentence."""
     return f"raised {first_line(error)}{_line(error)}"
 
 
@@ -180,11 +180,11 @@ def _shapes(given: tuple) -> str:
 
 
 def _line(error: BaseException) -> str:
-    """The last line of the user's own code that the error passed through, in brackets."""
+    """Return the innermost line of the user's code in the traceback, in brackets."""
     found, step = "", error.__traceback__
     while step is not None:
         file = step.tb_frame.f_code.co_filename
-        # the innermost line outside of libraries is the one that the user can change
+        # Only lines outside of libraries can be changed by the user.
         if not file.startswith(FOREIGN) and "site-packages" not in file:
             found = f" (line {step.tb_lineno} of {Path(file).name[:60]})"
         step = step.tb_next
@@ -192,19 +192,19 @@ def _line(error: BaseException) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error of somebody else's code, as part of a sentence."""
+    """Return the first line of an error of foreign code, as part of a sentence."""
     lines = str(error).strip().splitlines()
     text = lines[0].rstrip(".") if lines else "no message"
     return f"{type(error).__name__}: {text[:300]}"
 
 
 def returned(value: object, what: str, *, integers: bool = False, lists: bool = False) -> Any:
-    """What a user's function has returned, if it is a real number or a real array.
+    """Validate the result of a user's function: a real number or a real array.
 
     Args:
         value: the result; `what`: how the function is called.
-        integers: whether whole numbers are accepted, where nothing is differentiated.
-        lists: whether a list or tuple of numbers is made an array.
+        integers: whether integers are accepted, as nothing is differentiated.
+        lists: whether a list or tuple of numbers is converted to an array.
     """
     if lists and isinstance(value, (list, tuple)):
         value = jnp.asarray(value)
@@ -222,7 +222,7 @@ def returned(value: object, what: str, *, integers: bool = False, lists: bool = 
         raise ModelError(f"{what} returns {shown(value)}, expected a number or an array.")
     if jnp.issubdtype(kind, np.floating):
         return value
-    # an integer has no derivative, and JAX would return zeros for it
+    # An integer has no derivative, and JAX would return zeros for it.
     if jnp.issubdtype(kind, np.integer):
         if integers:
             return value

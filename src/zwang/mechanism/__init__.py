@@ -1,39 +1,44 @@
 """Bodies and joints as a model, in Python or from a file.
 
-| file | what |
+| file | content |
 |---|---|
 | `toml.py` | TOML files |
 | `schema.py` | the parts as they are declared: `Link`, `Joint`, `Drive`, `Spring`, `Force` … |
-| `contact_schema.py` | those that may let go: `JointStop`, `Gap`, `Rope`, `Friction` … |
+| `contact_schema.py` | inequalities and friction: `JointStop`, `Gap`, `Rope`, `Friction` … |
+| `keys.py` | all keys of a file with their units, defaults and meanings |
 | `field_types.py` | types of their fields, and the error that names a wrong one |
+| `mistakes.py` | errors of files in terms of mechanics |
 | `mechanism.py` | `Mechanism`: all parts together, its model and its start |
 | `geometry.py` | bodies with their points, at the rough start |
-| `resolution.py` | names of points, joints and coordinates resolved, options of joints checked |
+| `resolution.py` | lookup of points, joints and coordinates by name, checks of joint options |
 | `compiler.py` | from the declaration to a `zw.Model` |
+| `derived_numbers.py` | parameters of the model that depend on other parameters |
 | `joints/` | every kind of joint, one file each |
-| `joint_kind.py` | what a kind of joint declares |
+| `joint_kind.py` | the declaration of a kind of joint |
 | `registry.py` | all kinds of joints, and their table |
 | `relative_pose.py` | points with axes, and the pose of one relative to another |
 | `joint_constraints.py` | joints as constraints |
 | `prescribed_motion.py` | drives, and other coordinates that follow a formula |
-| `point_masses.py` | bodies in space whose attitude nothing sees |
+| `point_masses.py` | bodies in space without an attitude |
 | `tables.py` | tables of numbers as functions in formulas |
 | `laws.py` | relations between coordinates of several joints |
-| `gaps.py` | stops, play, ropes, and gaps between coordinates |
-| `contacts.py` | shapes that touch each other |
-| `tree.py` | joint coordinates: a tree of bodies, and the joints that close loops |
+| `gaps.py` | stops, backlash, ropes, and gaps between coordinates |
+| `contacts.py` | contacts of two shapes |
+| `tree.py` | joint coordinates: a spanning tree of joints, and the joints that close loops |
+| `turns.py` | angles in space that count whole turns |
 | `forces.py` | springs, dampers, bushings, forces |
 | `friction.py`, `slipping.py` | dry friction of joints and coordinates, without and with sticking |
-| `switches.py` | joints, laws and drives that hold for a part of the time |
+| `switches.py` | joints, laws and drives that are switched on and off |
 | `actuation.py` | actuators and servo constraints |
-| `assembly.py` | closed configurations |
-| `loop_rows.py` | rows of loops that a linkage meets by itself |
-| `movable.py` | loops that move only with exact data, and the least change to such |
-| `closing.py`, `moved_points.py` | data moved so that loops close |
+| `assembly.py`, `half_turn.py` | closed configurations |
+| `loop_rows.py` | redundant rows of joints that close loops |
+| `movable.py` | loops that move only with exact data, and the least change to such data |
+| `closing.py`, `moved_points.py` | changes of data so that loops close |
 | `reactions.py` | forces and torques of joints in their own axes |
 | `joint_motion.py` | coordinates of joints over a run |
 | `applied_forces.py` | forces of springs, dampers, bushings and formulas over a run |
-| `scene.py` | what the viewer draws |
+| `degrees.py`, `direction.py` | checks of angles in degrees, and of coincident points |
+| `scene.py` | the scene for the viewer |
 | `drawing.py` | pictures |
 | `expression.py` | formulas in text |
 """

@@ -1,6 +1,6 @@
 """Actuators and servo constraints of a mechanism as one `zw.Servo`.
 
-B = (∂ẋ/∂v)ᵀ        x: the coordinates that the actuators work on (virtual power, as for springs)
+B = (∂ẋ/∂v)ᵀ        x: the coordinates that the actuators act on (virtual power, as for springs)
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def servo(
     rate: Callable,
     velocities: Callable,
 ) -> Servo | None:
-    """The servo of a mechanism, or None if it has no servo constraint.
+    """Make the servo of a mechanism; None without servo constraints.
 
     Args:
         wanted: the servo constraints, by name.
@@ -38,10 +38,10 @@ def servo(
         joints: the mechanism's joints.
         taken: names of its passive constraints.
         rate: `(q, v, t, p)` → q̇.
-        velocities: `q` → how many velocities there are.
+        velocities: `q` → number of velocities.
 
     Raises:
-        PartError: for a part that makes no sense, naming it.
+        PartError: for an invalid part, by name.
     """
     ends = [_actuated(name, actuator, joints) for name, actuator in actuators.items()]
     constraints = [_constraint(name, part, joints, taken, rate) for name, part in wanted.items()]
@@ -65,7 +65,7 @@ def servo(
                 ]
             )
 
-        # ẋ is linear in v, so that its derivative may be taken at v = 0
+        # ẋ is linear in v, so its derivative may be taken at v = 0.
         return jax.jacrev(rates)(jnp.zeros(velocities(q))).T
 
     limits = {
@@ -100,7 +100,7 @@ def _constraint(
     taken: tuple[str, ...],
     rate: Callable,
 ) -> AbstractConstraint:
-    """A servo constraint: of a place, of a coordinate, or of a coordinate's rate."""
+    """A servo constraint: of a position, of a coordinate, or of a coordinate's rate."""
     where, geometry = ("servo", name), joints.geometry
     if name in taken:
         raise PartError(where, "has the name of a joint or drive; give each its own.")

@@ -15,20 +15,20 @@ def angle_coupling(
 
     Args:
         name, summary, example: as in `JointKind`; `more` is passed on to it.
-        sense: 1 where the angles turn against each other, −1 where they turn alike.
-        phase: what the option `phase` means.
+        sense: 1 for opposite rotations, −1 for equal ones.
+        phase: meaning of the option `phase`.
     """
 
     def combination(first, second, options):
-        """What stays as it is."""
+        """The constant combination of the angles."""
         return options["ratio"][0] * first + sense * options["ratio"][1] * second
 
     def plane(first, second, options):
-        """The combination less its value at the start."""
+        """The combination minus its value at the start."""
         return combination(first, second, options) - options["phase"]
 
     def space(first, second, options):
-        """Likewise for angles known up to whole turns, which whole numbers of teeth leave zero."""
+        """The same for angles modulo 2π; whole turns of whole numbers of teeth contribute zero."""
         return wrapped(plane(first, second, options)) / options["ratio"][0]
 
     return JointKind(

@@ -1,4 +1,4 @@
-"""What springs, dampers, bushings and forces by formula do over a run, by name."""
+"""Efforts of springs, dampers, bushings and forces over a run, by name."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ AXES = {
 }
 """Names of the components of a force and of a bushing."""
 MEANINGS = {"": "effort of {}", " value": "coordinate of {}", " rate": "rate of {}"}
-"""Ending of a variable's name → what it is, of a spring or force by its name."""
+"""Suffix of a variable's name → its description, for a spring or force."""
 
 
 def applied_forces(mechanism: Mechanism, run: Run) -> Variables:
     """Efforts of all springs, bushings and forces at the samples of a run.
 
-    A spring or force named `strut` gives `strut`, its effort, and `strut value` and `strut rate`,
-    the coordinate that it acts on and its rate. A positive effort increases its coordinate: it
-    pushes two points apart. A bushing, and a force with components, has an entry for each.
+    A spring or force named `strut` has the effort `strut`, and `strut value` and `strut rate`, the
+    coordinate that it acts on and its rate. A positive effort increases its coordinate: it pushes
+    two points apart. A bushing, and a force with components, has an entry for each.
 
     Args:
         mechanism: the mechanism.
         run: a run of its model.
 
     Returns:
-        Variables over `time`, and over `NAME component` where there are several, with units
-        where all components have the same.
+        Variables over `time`, and over `NAME component` if there are several, with units if all
+        components have the same.
     """
     mechanism = mechanism.of_run(run)
     p, laws = mechanism.params, mechanism.compiled.forces.laws()
@@ -46,7 +46,7 @@ def applied_forces(mechanism: Mechanism, run: Run) -> Variables:
     if not laws:
         return Variables({}, time, {})
 
-    # one program for all samples and all forces, because compiling is what takes the time
+    # One program for all samples and all forces, as compilation takes most of the time.
     @jax.jit
     @jax.vmap
     def at(q, v, t):
@@ -70,7 +70,7 @@ def applied_forces(mechanism: Mechanism, run: Run) -> Variables:
                 continue
             axes, along = AXES[mechanism.world, value.shape[1]], f"{name} component"
             labels[along] = ((along,), np.asarray(axes), {})
-            # a bushing has forces and torques side by side
+            # A bushing has forces and torques in one array.
             same = {"units": unit} if len(axes) == mechanism.d else {}
             shown = {**same, "long_name": meaning.format(name)}
             data[name + ending] = (("time", along), np.asarray(value), shown)

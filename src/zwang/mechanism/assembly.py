@@ -1,4 +1,4 @@
-"""Closed configurations: positions of all bodies that every joint allows, then velocities."""
+"""Assembly: positions of all bodies that satisfy every joint, then velocities."""
 
 from __future__ import annotations
 
@@ -27,23 +27,24 @@ if TYPE_CHECKING:
     from zwang.mechanism.mechanism import Mechanism
 
 OPEN = 1e-9
-"""Residual of a joint [m or rad] above which its position is what is wrong, not its rate."""
+"""Residual of a joint [m or rad] above which the error is about its position, and not its rate."""
 DEAD_POINT = 1e6
-"""Speed of a body, beside the largest one that is asked for, from which on a coordinate stands at a
-dead point: within 1e-6 rad of it, as near as a position can be placed."""
+"""Speed of a body, relative to the largest prescribed one, from which on a coordinate is at a dead
+point: within 1e-6 rad of it, the accuracy of a position.
+"""
 ROUND_OFF_RATE = 1e-12
-"""Sizes of a mechanism in a second up to which a rate that is asked for is round-off."""
+"""Prescribed rate, in sizes of the mechanism per second, up to which it is round-off."""
 SHAKEN = (0.05, 0.1, 0.2)
-"""How far bodies are turned at random [rad] where a guess cannot be put together as it is."""
+"""Sizes of random rotations [rad] of bodies if a guess cannot be assembled as it is."""
 
 
 class AssemblyError(ModelError):
-    """A mechanism cannot be put together.
+    """A mechanism cannot be assembled.
 
     Attributes:
         mechanism: the mechanism.
-        joint: the joint that stays open most.
-        q: where the attempt ended, shape (nq,).
+        joint: the joint with the largest residual.
+        q: the last iterate, shape (nq,).
     """
 
     def __init__(self, message: str, mechanism: Mechanism, joint: str, q: np.ndarray):
@@ -52,8 +53,9 @@ class AssemblyError(ModelError):
 
 
 def start_ends(mechanism: Mechanism) -> dict[str, Ends]:
-    """The points and coordinate of every entry of `start`, which names a joint, or `joint.name` for
-    a joint with several coordinates.
+    """The points and coordinate of every entry of `start`.
+
+    An entry names a joint, or `joint.name` for a joint with several coordinates.
 
     Raises:
         PartError: for an unknown joint, or one without such a coordinate.
@@ -84,20 +86,22 @@ def _start_end(mechanism: Mechanism, name: str) -> Ends:
 
 
 def assemble(mechanism: Mechanism, stepped: bool = True) -> State:
-    """The mechanism put together: the position from which the rough start differs least, by
-    `Σ m |Δr|² + Δθᵀ J Δθ` over its bodies, and then the velocities that do, in the mass metric.
+    """Assemble the mechanism nearest to its rough start: positions, then velocities.
+
+    The change of positions is `Σ m |Δr|² + Δθᵀ J Δθ` over the bodies, that of velocities is
+    measured in the mass metric.
 
     Args:
         mechanism: the mechanism.
-        stepped: whether it may be run in these coordinates afterwards.
+        stepped: whether it may be simulated in these coordinates afterwards.
 
     Raises:
-        AssemblyError: if it cannot be, with the joint that stays open most.
+        AssemblyError: if it cannot be assembled, with the joint of the largest residual.
     """
     compiled = mechanism.compiled
     geometry = compiled.geometry
     if compiled.tree is not None:
-        # assembled in maximal coordinates first, as guesses and start values are given for bodies
+        # Maximal coordinates come first, as guesses and start values are given for bodies.
         state = compiled.tree.joint_state(
             assemble(mechanism.maximal, stepped=False), mechanism.params
         )
@@ -117,19 +121,18 @@ def assemble(mechanism: Mechanism, stepped: bool = True) -> State:
 
     def put_together(q) -> State:
         if beyond := _bounded(mechanism):
-            # what is near is one of lengths, whatever inertia a body was given
+            # The nearest position is one of lengths, whatever inertia a body has.
             q = _placed(mechanism, values, q, 0 * v, stepped, still=True, params=beyond).q
             q = compiled.started(q[: len(geometry.q)], _turned(mechanism))
         if values:
-            # the rest of the mechanism may first have to move far: without velocities yet
-            # closed once with the values held; the second call below then only removes what the
-            # velocities need
+            # The rest of the mechanism may first have to move far, so it is closed without
+            # velocities. The second call below then only makes the change that the velocities need.
             q = _placed(mechanism, values, q, 0 * v, stepped, still=True).q
             q = compiled.started(q[: len(geometry.q)], _turned(mechanism))
         return _placed(mechanism, rates, q, v, stepped)
 
     state = put_together(q)
-    # each joint may have to be turned over once
+    # Each joint may have to be turned over once.
     for last in [False] * len(mechanism.joints) + [True] if mechanism.d == 3 else []:
         if (turned := turned_over(compiled.joints, state.q, mechanism.params)) is None:
             break
@@ -146,8 +149,9 @@ def assemble(mechanism: Mechanism, stepped: bool = True) -> State:
 
 
 def _reaches(mechanism: Mechanism, params: dict) -> np.ndarray:
-    """How far each body reaches from its center of mass [m]: to its farthest point, or its radius;
-    the largest of all for one without any.
+    """Distance from each body's center of mass to its farthest point, or its radius [m].
+
+    A body without any has the largest one of all.
     """
     values, carrier = params["parameters"], mechanism.geometry.carrier
     sizes = []
@@ -158,9 +162,10 @@ def _reaches(mechanism: Mechanism, params: dict) -> np.ndarray:
 
 
 def _bounded(mechanism: Mechanism) -> dict:
-    """Inertias for the metric of positions where one is given that no mass within the reach of its
-    body has: such a one was not scaled with the unit of length, and would decide what is nearest.
-    Empty if there is none.
+    """Inertias for the metric of positions, if a given one is impossible; otherwise empty.
+
+    An inertia is impossible if no mass within the reach of its body has it. It was not scaled with
+    the unit of length, and would decide which position is nearest.
     """
     params = mechanism.params
     mass, inertia = np.asarray(params["mass"]), np.asarray(params["inertia"])
@@ -180,8 +185,9 @@ def _bounded(mechanism: Mechanism) -> dict:
 
 
 def _refuse_dead_point(mechanism: Mechanism, state: State) -> None:
-    """Raise where a rate that is asked for takes bodies beyond all measure: at a dead point of the
-    coordinate, which none can pass at that rate.
+    """Raise if a prescribed rate requires unbounded speeds: at a dead point of the coordinate.
+
+    No mechanism can pass it at that rate.
 
     Raises:
         PartError: naming the drive or start.
@@ -216,7 +222,7 @@ def _refuse_dead_point(mechanism: Mechanism, state: State) -> None:
 
 
 def _turned(mechanism: Mechanism) -> dict[int, float]:
-    """Start values of angles whose turns are counted, by entry of q."""
+    """Start values of angles that count turns, by entry of q."""
     turns, values = mechanism.compiled.joints.turns, mechanism.params["parameters"]
     found = {}
     for name, ends in start_ends(mechanism).items():
@@ -235,8 +241,9 @@ def _placed(
     still: bool = False,
     params: dict | None = None,
 ) -> State:
-    """Held constraints and those of the mechanism fulfilled; with drives that stand if `still`, in
-    the metric of other parameters if these are given.
+    """Project a state onto the held constraints and those of the mechanism.
+
+    If `still`, drives are at rest; `params` may give other parameters for the metric.
     """
     compiled = mechanism.compiled
     own = compiled.still if still else compiled.tied
@@ -253,9 +260,9 @@ def _placed(
         failed = error.placement.state
     missed = residuals(model.constraints, failed, model.params)
     if missed.positions.max(initial=0.0) <= OPEN:
-        # rates alone are impossible here, and positions are where they were asked for
+        # Only the rates are impossible; the positions are as requested.
         raise _unplaced(mechanism, model, failed)
-    # axes drawn exactly at right angles to where they belong have no way that is downhill
+    # Axes at exactly right angles to their target have a zero gradient.
     angular = np.array([unit == "rad/s" for unit in model.system.velocity_units])
     for size, drawn in zip(
         SHAKEN, np.random.default_rng(1828).standard_normal((3, len(angular))), strict=True
@@ -274,7 +281,7 @@ def _beside(mechanism: Mechanism) -> str:
 
 
 def _refuse_contradiction(mechanism: Mechanism, ends: dict[str, Ends]) -> None:
-    """Raise where [start] gives a coordinate that a drive has elsewhere.
+    """Raise if [start] and a drive give different values of one coordinate.
 
     Raises:
         PartError: naming both.
@@ -321,7 +328,7 @@ def _half_a_turn_off(mechanism: Mechanism, name: str, q: np.ndarray) -> Assembly
 
 
 def _refuse_undefined(mechanism: Mechanism, name: str) -> None:
-    """Raise what a joint's kind says of places where its equations are no numbers.
+    """Raise if the equations of a joint are undefined, with the condition of its kind.
 
     Raises:
         PartError: naming the joint.
@@ -337,7 +344,7 @@ def _unplaced(mechanism: Mechanism, model: Model, state: State) -> AssemblyError
     """The error of an assembly that ended in a state."""
     c = model.constraints
     phi, psi = residuals(c, state, model.params)
-    # an open joint makes every velocity wrong, too, so that position is blamed first
+    # An open joint makes every velocity wrong, too, so its position is reported first.
     residual = phi if phi.max(initial=0.0) > OPEN else psi
     worst = c.worst(residual)
     what = "stays open by" if residual is phi else "has its rate off by"

@@ -1,13 +1,13 @@
-"""Data of a mechanism whose loops close but for the digits of a file, moved so that they close.
+"""Corrections of a mechanism's data whose loops close only up to the digits of a file.
 
-A chain of hinges with parallel axes meets some rows of the joint that closes it by itself
-(`zwang.mechanism.loop_rows`). Where its axes are off by a small angle, the data are moved, on each
-body by itself, which no motion changes:
+A chain of hinges with parallel axes satisfies some rows of the joint that closes it identically
+(`zwang.mechanism.loop_rows`). If its axes are off by a small angle, the data are changed on each
+body, independently of the configuration:
 
     axes of hinges on one body that belong to one loop  ←  their mean direction aᵢ, least Σ angle²
     places along the axes  ←  Σ_bodies aᵢ · (place out − place in) = 0 around each loop, least Σ s²
 
-Then the points of all loops that move only with exact data are moved by the least
+Then the points of all loops that move only with exact data are moved by the least amount
 (`zwang.mechanism.moved_points`).
 """
 
@@ -34,16 +34,16 @@ from zwang.mechanism.toml import read
 HINGES = ("revolute", "cylindrical", "screw")
 """Joints whose axis has to be parallel to the others of a loop."""
 SLIDING = ("cylindrical", "screw")
-"""Of these, those that let a loop close wherever its bodies are along the axis."""
+"""Those of them with which a loop closes for any positions of its bodies along the axis."""
 Frame = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Place, z axis and x axis of a point on its body."""
+"""Position, z axis and x axis of a point on its body."""
 UNMOVED = 1e-15
-"""Changes of a direction [rad] or of a place [m] up to this are none."""
+"""Change of a direction [rad] or of a position [m] up to which it counts as zero."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Closed:
-    """A mechanism whose loops close, and what was changed for it.
+    """A mechanism whose loops close, with the changes that were made.
 
     Attributes:
         mechanism: with the data changed.
@@ -68,7 +68,7 @@ class _Passed:
     """A body of a loop.
 
     Attributes:
-        come, go: numbers of the points at which the loop comes to it and leaves it.
+        come, go: numbers of the points at which the loop enters and leaves it.
         hinges: which of the two are those of hinges.
     """
 
@@ -79,8 +79,10 @@ class _Passed:
 
 @dataclasses.dataclass(frozen=True)
 class _Loop:
-    """The bodies of a loop, from the second one of the joint that closes it to its first one; and
-    whether some joint lets it close wherever its bodies are along the axis.
+    """The bodies of a loop, from the second one of the joint that closes it to its first one.
+
+    It also says whether some joint lets the loop close for any positions of its bodies along the
+    axis.
     """
 
     bodies: tuple[_Passed, ...]
@@ -89,22 +91,23 @@ class _Loop:
 
 @misfits_named
 def closed(given: Mechanism | Path | str, *, within: float | None = None) -> Closed:
-    """A mechanism whose loops move, by the least change of its data: hinges of a plane linkage get
-    exactly parallel axes, and loops whose motion depends on lengths and angles that fit, such as
-    Bennett's linkage or three parallel rods, data that do.
+    """Change the data of a mechanism by the least amount with which its loops move.
+
+    Hinges of a planar linkage get exactly parallel axes. Loops whose motion depends on special
+    lengths and angles, such as Bennett's linkage or three parallel rods, get exact ones.
 
     Args:
         given: a mechanism, or its file.
         within: angle up to which axes are meant to be parallel, and the largest change of other
             data [rad, or of a loop's size]; by default the mechanism's own, `parallel`, and 2e-5
-            where that is 0.
+            if that is 0.
 
     Returns:
-        A `Closed`: `.mechanism`, and what was changed, by how much, in `.turned` and `.moved`.
+        A `Closed`: `.mechanism`, and the changes in `.turned` and `.moved`.
 
     Raises:
-        ModelError: for a loop whose data are off by somewhat more than `within`, one that is off
-            and no change nearby closes, and where data that would have to change are formulas.
+        ModelError: for a loop whose data are off by slightly more than `within`, one that is off
+            and closes with no nearby data, and if data that would have to change are formulas.
 
     Example:
         >>> found = zw.mechanism.closed("four-bar.toml")
@@ -122,7 +125,7 @@ def closed(given: Mechanism | Path | str, *, within: float | None = None) -> Clo
             f"{made.name}: {found.locked[0]}, or take zw.mechanism.closed(mechanism, within=...) "
             "with it."
         )
-    # loops of other joints, or of axes through a point, are left to the points of all loops
+    # Loops of other joints, or of axes through a point, are treated with the points of all loops.
     plane = [x for x, rows in found.inexact.found.items() if not rows.by_places]
     loops = [loop for name in plane if (loop := _around(made, name)) is not None]
     axes = _parallel_axes(made, loops)
@@ -142,7 +145,7 @@ def closed(given: Mechanism | Path | str, *, within: float | None = None) -> Clo
 
 
 def _around(made: Mechanism, name: str) -> _Loop | None:
-    """The loop that a joint closes; None for one of other joints than hinges."""
+    """The loop that a joint closes; None if it has other joints than hinges."""
     tree = made.compiled.spanning
     above = {by.body: (by.parent, by.joint) for by in tree.carriers}
     carrier, (last, first) = tree.geometry.carrier, tree.ends[name]
@@ -199,7 +202,7 @@ def _parallel_axes(made: Mechanism, loops: list[_Loop]) -> dict[int, np.ndarray]
 def _closing_shifts(
     made: Mechanism, loops: list[_Loop], axes: Mapping[int, np.ndarray]
 ) -> dict[int, np.ndarray]:
-    """How far each point is moved along the axis of its body."""
+    """Shift of each point along the axis of its body."""
     geometry, rows, gaps = made.geometry, [], []
     names = {i: name for name, i in geometry.index.items()}
     way: dict[int, np.ndarray] = {}
@@ -212,7 +215,7 @@ def _closing_shifts(
                 gap += side * (along @ geometry.offset[i])
                 if _is_free(made, names[i]):
                     row[i] += side * np.sign(along @ way[i])
-            # the same direction by the axis of the next hinge, whose frames coincide
+            # the same direction in terms of the next hinge's axis, whose frames coincide
             if k + 1 < len(loop.bodies):
                 sign = np.sign(along @ axes[x.go])
         rows.append(row)
@@ -224,7 +227,7 @@ def _closing_shifts(
 
 
 def _is_free(made: Mechanism, name: str) -> bool:
-    """Whether a point has data of its own: a center, or the origin, has none."""
+    """Return whether a point has data of its own: a center, or the origin, has none."""
     body, _, label = name.partition(".")
     if body == "ground":
         return bool(label)
@@ -234,7 +237,7 @@ def _is_free(made: Mechanism, name: str) -> bool:
 def _turned_frames(
     made: Mechanism, axes: Mapping[int, np.ndarray], shifts: Mapping[int, np.ndarray]
 ) -> dict[int, Frame]:
-    """Points moved and turned; x axes stay as near as they can."""
+    """Move and turn points; x axes change as little as possible."""
     geometry = made.geometry
     return {
         i: (
@@ -247,10 +250,10 @@ def _turned_frames(
 
 
 def _frames(geometry: Geometry) -> dict[int, Frame]:
-    """Of all points."""
+    """The frames of all points."""
     turns = geometry.orientation
     if geometry.d == 2:
-        # importing it takes 0.15 s, and a linkage that closes by itself asks for no frames
+        # Importing it takes 0.15 s, and a linkage that closes needs no frames.
         from scipy.spatial.transform import Rotation
 
         turns = Rotation.from_rotvec(np.outer(turns, [0.0, 0.0, 1.0])).as_matrix()
@@ -258,7 +261,7 @@ def _frames(geometry: Geometry) -> dict[int, Frame]:
 
 
 def _written(made: Mechanism, frames: Mapping[int, Frame]) -> Closed:
-    """The mechanism with points at other places, or with other axes, x as near as it can be."""
+    """The mechanism with points at other positions, or with other axes and the nearest x axes."""
     geometry, bodies, ground = made.geometry, dict(made.bodies), dict(made.ground)
     turned: dict[str, float] = {}
     moved: dict[str, float] = {}
@@ -294,7 +297,7 @@ def _written(made: Mechanism, frames: Mapping[int, Frame]) -> Closed:
 
 
 def _is_number(made: Mechanism, name: str) -> bool:
-    """Whether the place and axes of a point are no formulas."""
+    """Return whether the position and axes of a point are numbers and not formulas."""
     body, _, label = name.partition(".")
     if body == "ground":
         return not _has_formula(made.ground[label])

@@ -1,5 +1,6 @@
-"""From a mechanism as it is declared to a `zw.Model`: the free bodies, their joints and drives as
-constraints, springs and forces as forces, actuators as a servo.
+"""Compilation of a declared mechanism to a `zw.Model`.
+
+Bodies are free, joints and drives are constraints, springs and forces act, actuators are a servo.
 """
 
 from __future__ import annotations
@@ -51,9 +52,7 @@ if TYPE_CHECKING:
 
 
 class _OnTree:
-    """Forces and energy of a tree's bodies, which are functions of its coordinates and are set
-    once it is built.
-    """
+    """Forces and energy of a tree's bodies, functions of its coordinates set once it is built."""
 
     def __init__(self):
         self.force_on: Callable | None = None
@@ -67,7 +66,7 @@ class _OnTree:
 
 
 class _Bodies:
-    """`(q, p)` → the coordinates of the bodies in space, of which a mechanism may have more."""
+    """`(q, p)` → the coordinates of the bodies in space; a mechanism may have more coordinates."""
 
     def __init__(self, size: int):
         self.size = size
@@ -77,7 +76,7 @@ class _Bodies:
 
 
 class _Rate:
-    """`(q, v, t, p)` → q̇, which is asked for before all coordinates are known."""
+    """`(q, v, t, p)` → q̇, which may be referenced before all coordinates are known."""
 
     def __init__(self, bodies: Callable):
         self.of = bodies
@@ -87,10 +86,10 @@ class _Rate:
 
 
 class CompiledMechanism:
-    """What a mechanism's declaration becomes, each piece made when it is first asked for.
+    """The model of a mechanism's declaration; each piece is computed on first access.
 
-    No function of the model can reach the declaration, which holds all its numbers: programs are
-    known by what their functions can reach, and one that is compiled serves other numbers, too.
+    No function of the model refers to the declaration, which holds all its numbers: a compiled
+    program is keyed by everything that its functions refer to, and serves other numbers, too.
 
     Args:
         declared: the mechanism.
@@ -104,7 +103,7 @@ class CompiledMechanism:
         """Resolve every joint, drive, force and servo constraint.
 
         Raises:
-            PartError: for a part that makes no sense, naming it.
+            PartError: for an invalid part, by name.
         """
         for name, drive in self.declared.drives.items():
             drive_constraint(name, drive, self.joints, self.rate)
@@ -145,7 +144,7 @@ class CompiledMechanism:
     @cached_property
     def counting(self) -> CountingSystem | None:
         """The bodies with angles whose turns are counted, or None."""
-        _ = self.forces, self.laws, self.gaps, self.servo, self.switches  # they say which
+        _ = self.forces, self.laws, self.gaps, self.servo, self.switches  # they count angles
         added = list(self.joints.turns.added.values())
         if not added:
             return None
@@ -158,15 +157,16 @@ class CompiledMechanism:
 
     @cached_property
     def system(self) -> System:
-        """The bodies, what acts on them, and their coordinates."""
+        """The bodies, the forces on them, and their coordinates."""
         made = self.counting
         if made is None:
             return self.bodies.system
         return made.system(list(self.joints.turns.added))
 
     def started(self, q: ArrayLike, turned: dict[int, float]) -> np.ndarray:
-        """Coordinates of bodies as coordinates of the mechanism, each angle in the turn of its
-        start value, which `turned` has by entry.
+        """Convert coordinates of bodies to coordinates of the mechanism.
+
+        Each angle is in the turn of its start value, which `turned` has by entry.
         """
         with on_host():
             params = jax.tree.map(np.asarray, self.params)
@@ -184,9 +184,9 @@ class CompiledMechanism:
 
     @cached_property
     def spanning(self) -> SpanningTree:
-        """Joints that span a tree, whatever the coordinates."""
-        # joints need the poses of the tree, and the tree needs the ends of joints: those come from
-        # the same mechanism in maximal coordinates
+        """A spanning tree of joints, whatever the coordinates."""
+        # Joints need the poses of the tree, and the tree needs the ends of joints. These come from
+        # the same mechanism in maximal coordinates.
         joints = self.declared.maximal.compiled.joints
         ends = {n: (x[0].a, x[0].b) for n, x in joints.ends.items() if not joints.kind(n).couples}
 
@@ -202,22 +202,22 @@ class CompiledMechanism:
 
     @cached_property
     def loops(self) -> LoopDecisions:
-        """What is kept of the rows of joints that close loops."""
+        """Decisions about the rows of joints that close loops."""
         return self.decided_loops(self.geometry, self.derived.declared)
 
     def decided_loops(self, geometry: Geometry, p: dict) -> LoopDecisions:
-        """Likewise with other places and axes of points, and other options of joints."""
+        """The same for other positions and axes of points, and other options of joints."""
         chains = self.spanning.closed_chains(geometry, lambda n: self.joints.options_of(n, p))
         found = decided(chains, self.declared.parallel)
         if self.tree is not None:
             return found
-        # in maximal coordinates rows that are met exactly stay: joints share what they transmit
+        # In maximal coordinates exactly redundant rows stay, so that joints share reactions.
         parts = self.declared.bodies, self.declared.ground
         tilts = any({"axis", "x", "angle"} & {*where} for where in formulas(parts))
         return found.whole if tilts else found.inexact
 
     def kept_rows(self, loops: LoopDecisions) -> dict[str, np.ndarray]:
-        """Projectors onto what is kept, by kind of joint, for those of which any has one."""
+        """Projectors onto the kept rows, for the kinds of joints that drop any."""
         return self.joints.kept_rows(loops.keep, self.carrying)
 
     # --- forces
@@ -242,18 +242,18 @@ class CompiledMechanism:
 
     @cached_property
     def gaps(self) -> list[ResolvedGap]:
-        """Gaps between coordinates of joints, stops, play and ropes, checked."""
+        """Gaps between coordinates of joints, stops, backlash and ropes, checked."""
         return resolved_gaps(self.declared, self.joints)
 
     @cached_property
     def contacts(self) -> list[ResolvedContact]:
-        """Shapes that touch each other, checked."""
+        """Contacts of two shapes, checked."""
         given = self.declared.contacts.items()
         return [resolved_contact(name, x, self.joints, self.rate) for name, x in given]
 
     @cached_property
     def frictions(self) -> list[DryFriction]:
-        """Dry friction that sticks, in joints, of shapes that touch, and between coordinates."""
+        """Dry friction with sticking, in joints, of contacts, and between coordinates."""
         made, contacts = self.declared, self.contacts
         rough = [n for n, x in made.joints.items() if x.friction and x.friction.static is not None]
         found = [joint_slip(name, self.joints, self.rate) for name in rough]
@@ -287,9 +287,9 @@ class CompiledMechanism:
                 self._on_tree.energy = self.forces.potential
             return self.tree.tree
         kind, size = (PlanarBodies, 3) if self.declared.d == 2 else (RigidBodies, 6)
-        # with angles that are counted, forces are added to the bodies as a whole
+        # If angles are counted, forces are added to the whole system.
         force = None if self._counts else self.forces.force(self.rate)
-        # bodies take a wrench each, (bodies, size), where a mechanism computes one vector
+        # Bodies take a wrench each, (bodies, size); a mechanism computes one vector.
         wrench = None if force is None else lambda q, v, t, p: force(q, v, t, p).reshape(-1, size)
         return kind(
             list(self.geometry.bodies),
@@ -306,35 +306,33 @@ class CompiledMechanism:
     @cached_property
     def rate(self) -> _Rate:
         """`(q, v, t, p)` → q̇."""
-        # not that of the bodies, whose forces need it
+        # not the rate of the bodies, whose forces need it
         if self.tree is not None:
             return _Rate(self.tree.tree.system.rate)
         return _Rate(_as_they_are if self.declared.d == 2 else velocity_map.along)
 
     @property
     def _velocities(self) -> Callable:
-        """`q` → how many velocities there are."""
+        """`q` → number of velocities."""
         nv = len(self.geometry.v) if self.tree is None else self.tree.tree.branching.nv
         return lambda q: nv
 
     @cached_property
     def params(self) -> dict:
-        """Parameters of the model's functions: masses, places of points, options of joints,
-        springs, parameters of formulas, and what is kept of the rows of loops.
-        """
+        """Parameters of the model's functions: masses, points, options, springs, kept rows."""
         keep = self.kept_rows(self.loops)
         kept = {"keep": keep} if keep else {}
         return {**kept, **self.bodies.params, **self.derived.declared}
 
     @cached_property
     def derived(self) -> DerivedNumbers:
-        """What follows from other parameters."""
+        """Parameters that depend on other parameters."""
         return DerivedNumbers(self)
 
     @cached_property
     def constraints(self) -> tuple[AbstractConstraint, ...]:
-        """Joints of a kind under one function, then laws, drives, gaps and dry frictions."""
-        _ = self._counts  # coordinates are asked for below
+        """One constraint for the joints of a kind, then laws, drives, gaps and dry frictions."""
+        _ = self._counts  # coordinates are needed below
         drives = [
             drive_constraint(name, drive, self.joints, self.rate)
             for name, drive in self.declared.drives.items()
@@ -347,12 +345,12 @@ class CompiledMechanism:
 
     @property
     def carrying(self) -> set[str]:
-        """Names of joints that are no constraints."""
+        """Names of joints that are not constraints."""
         return self.tree.carrying if self.tree is not None else set()
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is said when the model is made."""
+        """Warnings when the model is made."""
         return (*in_degrees(self.declared), *self.loops.locked)
 
     @cached_property
@@ -361,7 +359,7 @@ class CompiledMechanism:
         for sentence in self.warnings:
             warnings.warn(f"{self.declared.name}: {sentence}.", stacklevel=4)
         made = self._model(self.constraints, self.servo)
-        # made anew from what was declared: what is kept for a model must not hold it
+        # A copy of the declaration, so that caches keyed by the model do not keep it alive.
         declared = dataclasses.replace(self.declared)
         keep_switches(made, self.switches)
         keep_presentation(made, lambda: present("presentation_of_mechanism", declared))
@@ -369,12 +367,12 @@ class CompiledMechanism:
 
     @property
     def lasting(self) -> tuple[AbstractConstraint, ...]:
-        """Constraints that do not let go."""
+        """Bilateral constraints."""
         return tuple(x for x in self.constraints if not x.level.lets_go)
 
     @cached_property
     def still(self) -> Model:
-        """The mechanism with its drives as they stand at t = 0: what a position has to fulfil."""
+        """The mechanism with its drives fixed at t = 0: the constraints on a position."""
         drives, laws = self.declared.drives, self.laws
         if not drives and not laws:
             return self.tied
@@ -385,16 +383,16 @@ class CompiledMechanism:
 
     @cached_property
     def tied(self) -> Model:
-        """The mechanism without what may let go."""
+        """The mechanism without inequality constraints and friction."""
         held = self.lasting
         return self.model if len(held) == len(self.constraints) else self._model(held)
 
     def tied_with(self, further: tuple[AbstractConstraint, ...]) -> Model:
-        """Likewise, with further constraints."""
+        """`tied` with further constraints."""
         return self._model([*self.lasting, *further])
 
     def still_with(self, further: tuple[AbstractConstraint, ...]) -> Model:
-        """Likewise of `still`."""
+        """`still` with further constraints."""
         return self._model([*self.still.constraints.members, *further])
 
     def _model(
@@ -413,9 +411,9 @@ class CompiledMechanism:
 
     @cached_property
     def _lacks_mass(self) -> bool:
-        """Whether M is singular, which a program of the user's could not find out by itself.
+        """Return whether M is singular, which a compiled program cannot find out.
 
-        In a tree a massless body moves the bodies that it carries, and M may be positive.
+        In a tree a massless body moves the bodies that it carries, and M may be positive definite.
         """
         if not self.geometry.lacks_mass or self.tree is None:
             return self.geometry.lacks_mass

@@ -1,5 +1,6 @@
-"""Parts that may let go, stick or slide in a mechanism, as they stand in a file: plain dataclasses,
-the same in Python and in TOML.
+"""Parts of a mechanism with inequality constraints or friction, as plain dataclasses.
+
+They are the same in Python and in TOML.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ class Friction:
 
     Attributes:
         kinetic: coefficient of friction μ while it slides [1].
-        static: coefficient at rest: then the joint sticks, as `zw.DryFriction` does; not of
+        static: coefficient at rest: then the joint sticks, as `zw.DryFriction` does; not for
             `spherical` and `path` joints. Without it there is no sticking, and a joint exactly at
-            rest feels no friction.
-        stribeck: speed v over which the static one becomes the kinetic one [m/s]: `μ + (μ₀ − μ)
-            exp(−(s/v)²)`; by default at once.
-        radius: at which a pin rubs in its hole [m], of joints that turn.
-        rest_speed: without `static`, speed ε [m/s] below which friction fades: v/√(v² + ε²) takes
-            the place of the sign of v.
+            rest has no friction.
+        stribeck: speed v of the transition from the static to the kinetic coefficient [m/s]: `μ +
+            (μ₀ − μ) exp(−(s/v)²)`; by default the transition is a jump.
+        radius: at which a pin rubs in its hole [m], for joints that turn.
+        rest_speed: without `static`, speed ε [m/s] below which friction fades: v/√(v² + ε²)
+            replaces the sign of v.
     """
 
     kinetic: Number
@@ -40,7 +41,8 @@ class JointStop:
     """Limits of a joint's own coordinate, at which it rebounds.
 
     Attributes:
-        lower, upper: [rad or m], numbers or formulas of parameters and `t`; one may be left out.
+        lower, upper: limits [rad or m], numbers or formulas of parameters and `t`; one may be
+            left out.
         restitution: e from 0 (no rebound) to 1 (no loss), a number or a formula of parameters.
     """
 
@@ -52,12 +54,12 @@ class JointStop:
 
 @dataclasses.dataclass(frozen=True)
 class Backlash:
-    """Play of a joint that couples two others: its equation may be off by half of the play to
-    either side.
+    """Backlash of a joint that couples two others: its equation may be off by half of the backlash
+    in either direction.
 
     Attributes:
-        gap: the whole play, in the unit of the equation: of a rack and of a gear or belt whose
-            `ratio` are radii [m].
+        gap: the whole backlash, in the unit of the equation: for a rack, and for a gear or belt
+            whose `ratio` are radii [m].
         restitution: as of a stop.
     """
 
@@ -68,13 +70,13 @@ class Backlash:
 
 @dataclasses.dataclass(frozen=True)
 class Gap:
-    """A gap that never becomes negative: a stop, play, a wall; or a velocity that does not, as that
-    of a one-way clutch; see `zw.Inequality`.
+    """A gap that never becomes negative: a stop, backlash, a wall; or a velocity that never becomes
+    negative, as in a one-way clutch; see `zw.Inequality`.
 
     Attributes:
-        of: the coordinates by the names that the formula has for them, as of a law.
+        of: the coordinates by their names in the formula, as of a law.
         gap: a formula in these names and `t`, positive where the gap is open; or several. It is a
-            velocity where it has rates (`a_rate` of `a`).
+            velocity if it has rates (`a_rate` of `a`).
         restitution: e from 0 (no rebound) to 1 (no loss), a number or a formula of parameters.
     """
 
@@ -90,8 +92,8 @@ class Rope:
 
     Attributes:
         over: the points that it passes, both ends included.
-        length: [m], a number or a formula of parameters and `t`.
-        restitution: as of a stop, where it becomes taut.
+        length: of the rope [m], a number or a formula of parameters and `t`.
+        restitution: as of a stop, when the rope becomes taut.
     """
 
     over: tuple[str, ...]
@@ -102,22 +104,22 @@ class Rope:
 
 @dataclasses.dataclass(frozen=True)
 class Surface:
-    """A shape that touches another one, at a point and in its axes.
+    """A shape of a contact, at a point and in its axes.
 
     Attributes:
         kind: one of `SURFACES`.
         size: its numbers [m], each a formula of parameters: of a sphere (in the plane a disk) the
             radius; of a capsule or cylinder the radius and the length along z, of a capsule between
-            the centers of its caps; of a box its lengths along all axes; of a plane that ends its
+            the centers of its caps; of a box its lengths along all axes; of a bounded plane its
             lengths, along x in the plane, along x and y in space.
         x, y: of a curve, formulas in `s` [m].
         ends: of a curve, first and last s.
-        through: of a curve in place of these, points of a cubic spline [m], the first one again at
+        through: of a curve instead of these, points of a cubic spline [m], the first one again at
             the end if it is closed.
         closed: whether a curve ends where it begins.
         free: the side of a curve that is not solid, seen along s: "left" or "right".
-        pieces: equal parts of a curve that have a contact each, where it may be touched in several
-            places at once.
+        pieces: number of equal parts of a curve with a contact each, for several contacts at
+            once.
     """
 
     kind: str
@@ -134,7 +136,7 @@ class Surface:
 
 @dataclasses.dataclass(frozen=True)
 class Contact:
-    """Two shapes that touch and do not pass through each other.
+    """A contact of two shapes, which do not penetrate each other.
 
     Attributes:
         between: "body.point" of both shapes, "ground" for the frame. A plane is z = 0 of its point,
@@ -142,8 +144,8 @@ class Contact:
         shapes: of the first and of the second point.
         restitution: as of a stop.
         static: coefficient of friction while it sticks, a number or a formula of parameters;
-            without it nothing rubs.
-        kinetic: while it slides, in `speed` as well; that of `static` by default.
+            without it the contact has no friction.
+        kinetic: coefficient while it slides, in `speed` as well; by default that of `static`.
     """
 
     between: tuple[str, str]
@@ -157,16 +159,16 @@ class Contact:
 @dataclasses.dataclass(frozen=True)
 class Slip:
     """Dry friction between coordinates; see `zw.DryFriction`. With a constant load it is a brake, a
-    clutch that slips, or a drive whose effort is limited and that gives way.
+    clutch that slips, or a drive with limited effort that slips.
 
     Attributes:
-        of: the coordinates by the names that the formula has for them, as of a law.
+        of: the coordinates by their names in the formula, as of a law.
         slip: the sliding velocity, a formula linear in the rates (`a_rate` of `a`), in these names
             and in `t`.
         load: a number or a formula of parameters [N or N·m]; or the name of a gap, rope, stop
-            (`"pin stop"`) or joint, whose force it is then.
+            (`"pin stop"`) or joint, whose force is the load.
         static: coefficient while it sticks, a number or a formula of parameters.
-        kinetic: while it slides, in `speed` as well; that of `static` by default.
+        kinetic: coefficient while it slides, in `speed` as well; by default that of `static`.
     """
 
     of: dict[str, str | tuple[str, str]]

@@ -1,7 +1,6 @@
-"""Contacts of a mechanism: two shapes at points of bodies as gaps, with friction where it is asked
-for.
+"""Contacts of a mechanism: two shapes at points of bodies as gaps, with optional friction.
 
-    [contacts.x]    g(pose of the second point in the first) ≥ 0, by `zwang.bodies.contact`
+[contacts.x]    g(pose of the second point in the first) ≥ 0, by `zwang.bodies.contact`
 """
 
 from __future__ import annotations
@@ -35,18 +34,18 @@ SURFACES = {
     "curve": "",
     **{x: ", ".join(SIZES[x]) for x in ("sphere", "capsule", "cylinder", "box")},
 }
-"""Kinds of shapes that touch, and their numbers."""
+"""Kinds of shapes, and their numbers."""
 OF_CURVES = ("x", "y", "ends", "through", "closed", "free", "pieces")
-"""What only a curve has."""
+"""Fields of curves only."""
 Where = tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class ResolvedContact:
-    """A contact whose names are known.
+    """A contact with resolved names.
 
     Attributes:
-        gap: its gaps; `frictions`: one of each, or none.
+        gap: its gaps; `frictions`: one for each gap, or none.
     """
 
     gap: Inequality
@@ -84,10 +83,10 @@ def _touch(kinds, sizes, place, rotation) -> Touch:
 def resolved_contact(
     name: str, given: Contact, joints: JointConstraints, rate: Callable
 ) -> ResolvedContact:
-    """A contact as constraints; `rate` is `(q, v, t, p)` → q̇.
+    """Make the constraints of a contact; `rate` is `(q, v, t, p)` → q̇.
 
     Raises:
-        PartError: for one that makes no sense, naming it.
+        PartError: for an invalid contact, by name.
     """
     where = ("contacts", name)
     ends = ends_between(given.between, joints.geometry, where)
@@ -114,7 +113,7 @@ def resolved_contact(
         return ResolvedContact(gap, ())
     static, kinetic = coefficients(given, joints, where)
 
-    # of all rows at once, as programs trace it once for all of their frictions
+    # All rows at once, so that programs trace them once for all of their frictions.
     @traced_once
     def slips(q, v, t, p):
         at, moving = value_and_rate(lambda q: pose(q, p), q, rate(q, v, t, p))
@@ -165,7 +164,7 @@ def sizes_of(given: Surface, joints: JointConstraints, where: Where) -> tuple[Ex
     """Formulas of the numbers of a shape.
 
     Raises:
-        PartError: for numbers that do not fit, naming them.
+        PartError: for invalid numbers, by name.
     """
     d, kind = joints.geometry.d, given.kind
     if kind != "curve":
@@ -188,10 +187,10 @@ def sizes_of(given: Surface, joints: JointConstraints, where: Where) -> tuple[Ex
 
 
 def curve_of(given: Surface, joints: JointConstraints, where: Where) -> Curve:
-    """A curve that touches.
+    """Make the curve of a contact.
 
     Raises:
-        PartError: for one that makes no sense, naming it.
+        PartError: for an invalid curve, by name.
     """
     if not given.through:
         for field in ("x", "y", "ends"):

@@ -1,4 +1,4 @@
-"""Angles of a mechanism that are probably meant in degrees."""
+"""Detection of angles of a mechanism that are probably in degrees."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 TURN = 2 * math.pi
-"""Angles of a drawing are smaller; a larger one is probably meant in degrees."""
+"""Largest plausible angle in a drawing; a larger one is probably in degrees."""
 
 
 def in_degrees(mechanism: Mechanism) -> Iterator[str]:
-    """A sentence for each angle of more than a turn at which a body, a point or a joint begins."""
+    """Yield a sentence for each initial angle of a body, a point or a joint of more than a turn."""
     angles = {f"bodies.{name}.angle": body.angle for name, body in mechanism.bodies.items()}
     owners = {f"bodies.{name}.points": body.points for name, body in mechanism.bodies.items()}
     for owner, points in {**owners, "ground": mechanism.ground}.items():

@@ -1,8 +1,8 @@
-"""Numbers of a mechanism that follow from its other numbers: those that a file gives as formulas of
-its parameters, and in joint coordinates the twists and frames of the bodies, which follow from the
-places of the joints' points.
+"""Numbers of a mechanism that depend on its other numbers.
 
-A number that was itself given another value keeps that value.
+A file gives some as formulas of its parameters. In joint coordinates the twists and frames of the
+bodies depend on the positions of the joints' points. A number that was itself given another value
+keeps that value.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Place = tuple[str, ...]
 
 
 def with_values(part: Any, values: Mapping[str, Any]) -> Any:
-    """A part of a mechanism whose formulas are evaluated at other parameters."""
+    """Evaluate the formulas of a part of a mechanism at other parameters."""
     if isinstance(part, FromFormula):
         return part.expression.traced(values)
     if isinstance(part, Mapping):
@@ -56,7 +56,7 @@ def formulas(part: object, where: Place = ()) -> dict[Place, FromFormula]:
 
 
 class DerivedNumbers(AbstractParameterLayout):
-    """A mechanism's parameters with the numbers that follow from them.
+    """Computes all parameters of a mechanism that depend on others.
 
     Args:
         compiled: the mechanism.
@@ -71,7 +71,7 @@ class DerivedNumbers(AbstractParameterLayout):
         self._springs, self._bushings = declared.springs, declared.bushings
         self._gravity = compiled.gravity
         self._parameters = declared.parameters
-        # the rough start is one of maximal coordinates, and so are phases taken from it
+        # The rough start is in maximal coordinates, and phases are taken from it.
         self._sizes = declared.maximal.compiled.joints.option_values
         self._forces, self._tree = compiled.forces.numbers, compiled.tree
         self._compiled = compiled
@@ -92,7 +92,7 @@ class DerivedNumbers(AbstractParameterLayout):
 
     @property
     def is_needed(self) -> bool:
-        """Whether any number follows from others."""
+        """Return whether any number depends on others."""
         declared = bool(formulas(self._parameters)) or bool(self._fixed)
         closes = bool(self._compiled.spanning.closing)
         return self._formulas or declared or closes or self._tree is not None
@@ -103,7 +103,7 @@ class DerivedNumbers(AbstractParameterLayout):
         return geometry_of(bodies, ground, self._d, self._compiled.point_masses)
 
     def packed(self, p):
-        """The parameters, and what follows from them."""
+        """The parameters, with dependent ones updated."""
         inputs = {name: p[name] for name in ("parameters", "offset", "orientation")}
         if not is_concrete(inputs):
             with traced():
@@ -124,7 +124,7 @@ class DerivedNumbers(AbstractParameterLayout):
         self._refuse_fixed(values)
         found = self._numbers(values, p) if self._formulas else {}
         p = {**p, "parameters": values, **self._moved(p, found)}
-        # places and attitudes of points as they are now, whatever gave them
+        # present positions and attitudes of points, given or computed
         geometry = dataclasses.replace(
             self.geometry(values), offset=p["offset"], orientation=p["orientation"]
         )
@@ -132,14 +132,15 @@ class DerivedNumbers(AbstractParameterLayout):
         return p if self._tree is None else {**p, **self._moved(p, self._tree.numbers(geometry))}
 
     def _keep(self, p: Mapping[str, Any], geometry: Geometry) -> dict[str, Any]:
-        """What is kept of the rows of loops with these places and axes of points.
+        """Projectors onto the kept rows of loops, for these positions and axes of points.
 
         Raises:
             ModelError: if a loop needs other rows than the model was made with.
         """
         own = p.get("keep", {})
         if not is_concrete((geometry.offset, geometry.orientation)):
-            # rows are decided before anything is traced: NaN where that no longer holds
+            # Rows are decided before tracing; the projectors are NaN where the decision no longer
+            # holds.
             holds = self._stand(geometry.offset, geometry.orientation) if own else True
             kept = jax.tree.map(lambda x: xp.where(holds, x, np.nan), own)
             return {"keep": kept} if own else {}
@@ -159,8 +160,9 @@ class DerivedNumbers(AbstractParameterLayout):
         return {"keep": {**every, **found}} if own else {}
 
     def _stand(self, offset, orientation):
-        """Whether axes and places of points on a body stand to each other as they were declared,
-        up to the angle that is allowed; traced.
+        """Return whether points on a body have their declared relative axes and positions; traced.
+
+        Deviations up to the allowed angle are accepted.
         """
         declared, carrier = self._compiled.geometry, self._compiled.geometry.carrier
         ends = self._compiled.joints.ends.values()
@@ -201,14 +203,14 @@ class DerivedNumbers(AbstractParameterLayout):
         return values
 
     def _numbers(self, values: Mapping[str, Any], p: Mapping[str, Any]) -> dict[str, Any]:
-        """All numbers of the model that are declared, at these parameters."""
+        """All declared numbers of the model, at these parameters."""
         joints, springs, bushings, gravity = (
             with_values(x, values)
             for x in (self._joints, self._springs, self._bushings, self._gravity)
         )
         geometry = self.geometry(values)
         gravity = [xp.asarray(x, float) for x in gravity]
-        if self._tree is not None:  # which lies in space
+        if self._tree is not None:  # the tree is in space
             gravity += [xp.zeros(())] * (3 - self._d)
         points = {"offset": geometry.offset, "orientation": geometry.orientation}
         found = {
@@ -228,7 +230,7 @@ class DerivedNumbers(AbstractParameterLayout):
         return {name: jax.tree.map(_moved, p[name], own[name], found[name]) for name in found}
 
     def _refuse_fixed(self, values: Mapping[str, Any]) -> None:
-        """Raise where a gain or a limit would have to follow a parameter."""
+        """Raise if a gain or a limit, which is constant, depends on a changed parameter."""
         for (table, where), names in self._fixed.items():
             for name in sorted(names):
                 x, own = values[name], self.declared["parameters"][name]
@@ -242,5 +244,5 @@ class DerivedNumbers(AbstractParameterLayout):
 
 
 def _moved(given, own, found):
-    """A number as it was given, or as found where it is still the declared one."""
+    """Return a number as given, or recomputed if it is still the declared one."""
     return given + xp.where(given == own, found - own, 0.0)

@@ -1,4 +1,4 @@
-"""Efforts along the distance of two points that coincide, which have no direction."""
+"""Detection of efforts along the distance of coincident points, which has no direction."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from zwang.mechanism.mechanism import Mechanism
 
 COINCIDE = 1e-12
-"""Distance of two points, beside the largest coordinate of any point or 1 m, below which round-off
-alone decides about the direction from one to the other.
+"""Distance of two points, relative to the largest coordinate of any point or 1 m, below which the
+direction between them is round-off.
 """
 
 
 def refuse_without_direction(mechanism: Mechanism, state: State) -> None:
-    """Raise for a spring, force or actuator that pushes points apart which coincide at the start.
+    """Raise for a spring, force or actuator between two points that coincide at the start.
 
     Raises:
         PartError: naming it.

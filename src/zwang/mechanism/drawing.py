@@ -1,6 +1,4 @@
-"""Pictures of a mechanism: bodies as lines between their points, disks as circles, joints as dots,
-springs dashed.
-"""
+"""Pictures of a mechanism: bodies as lines, disks as circles, joints as dots, springs dashed."""
 
 from __future__ import annotations
 
@@ -22,15 +20,16 @@ if TYPE_CHECKING:
 
 TRACES = ("#cc79a7", "#e69f00", "#56b4e9", "#7b5cd6")
 MOTION_SHADES = 6
-"""Instants at which a moving mechanism is drawn."""
+"""Number of instants at which a moving mechanism is drawn."""
 GAP_BETWEEN = 1.25
-"""Distance of configurations side by side, in their extent."""
+"""Distance between adjacent configurations, relative to their extent."""
 CIRCLE = np.linspace(0.0, 2 * np.pi, 61)
 
 
 def picture(mechanism: Mechanism, q: np.ndarray, *, broken: str | None = None) -> Picture:
-    """One configuration, shape (nq,), or several side by side with their numbers, shape (n, nq), as
-    assembly modes are; the joint `broken` is marked, with the gap it has.
+    """Draw one configuration, shape (nq,), or several with their numbers, shape (n, nq).
+
+    Assembly modes are drawn side by side. The joint `broken` is marked, with its gap.
     """
     if np.ndim(q) == 1:
         shown = _Shown(mechanism, np.asarray(q), broken=broken)
@@ -38,7 +37,7 @@ def picture(mechanism: Mechanism, q: np.ndarray, *, broken: str | None = None) -
     each = [_Shown(mechanism, x, broken=broken) for x in np.asarray(q)]
     low = np.min([x.seen.min(axis=0) for x in each], axis=0)
     size = np.max([x.seen.max(axis=0) for x in each], axis=0) - low
-    # of a picture that is twice as wide as high
+    # for a picture twice as wide as high
     row = max(1, round(np.sqrt(2 * len(each) * max(size[1], 1e-9) / max(size[0], 1e-9))))
     curves, labels = [], []
     for i, shown in enumerate(each):
@@ -50,9 +49,7 @@ def picture(mechanism: Mechanism, q: np.ndarray, *, broken: str | None = None) -
 
 
 def start_picture(mechanism: Mechanism) -> Callable[[Run], Picture]:
-    """`run` → picture of its start, with the names of bodies and joints and the traces that
-    `[look]` asks for.
-    """
+    """`run` → picture of its start, with names of bodies and joints and traces of `[look]`."""
 
     def draw(run: Run) -> Picture:
         made = mechanism.of_run(run)
@@ -69,9 +66,7 @@ def start_picture(mechanism: Mechanism) -> Callable[[Run], Picture]:
 
 
 def motion_picture(mechanism: Mechanism) -> Callable[[Run], Picture]:
-    """`run` → picture of its last configuration, with earlier ones faded and the traces that
-    `[look]` asks for.
-    """
+    """`run` → picture of its last configuration, with faded earlier ones and traces of `[look]`."""
 
     def draw(run: Run) -> Picture:
         *earlier, last = np.unique(np.linspace(0, len(run.t) - 1, MOTION_SHADES).astype(int))
@@ -84,8 +79,10 @@ def motion_picture(mechanism: Mechanism) -> Callable[[Run], Picture]:
 
 
 def _beside(corners: np.ndarray) -> tuple[float, float]:
-    """Where the name of a body stands beside its middle [point], so that its bar does not cross it:
-    below a bar that rises to the right, above one that falls, below a point, where joints may be.
+    """Offset of a body's name from its middle [point], so that its bar does not cross the name.
+
+    It is below a bar that rises to the right, above one that falls, and below a point, where joints
+    may be.
     """
     along = corners[1] - corners[0] if len(corners) > 1 else np.ones(2)
     return (4.0, -9.0) if along[0] * along[1] > 0 else (4.0, 4.0)
@@ -113,22 +110,20 @@ def _traces(mechanism: Mechanism, run: Run) -> list[Curve]:
 
 
 def path(mechanism: Mechanism, q: np.ndarray, point: str) -> np.ndarray:
-    """Places of a point over many configurations, shapes (n, nq) and (n, d) [m]."""
+    """Positions of a point over many configurations, shapes (n, nq) and (n, d) [m]."""
     i = mechanism.geometry.index[point]
     return np.asarray(mechanism.placed(q).points.place)[:, i]
 
 
 def _seen(mechanism: Mechanism, places: np.ndarray) -> np.ndarray:
-    """Places as the eye sees them: as they are in the plane, in parallel projection in space; shape
-    (..., 2).
-    """
+    """Positions as drawn, shape (..., 2): in space in parallel projection."""
     if mechanism.d == 2:
         return places
     return projected(places, *np.radians(mechanism.look.view))
 
 
 class _Shown:
-    """What there is to draw of each kind of part in one configuration, in one shade."""
+    """Elements of a picture of one configuration in one shade."""
 
     def __init__(self, m: Mechanism, q: np.ndarray, shade: float = 1.0, broken: str | None = None):
         self.m, self.shade, self.broken = m, shade, broken
@@ -143,7 +138,7 @@ class _Shown:
         self.corners = {name: self._corners(i, name) for i, name in enumerate(m.bodies)}
 
     def curves(self) -> list[Curve]:
-        """Everything but names, joints over bodies."""
+        """Everything but names; joints over bodies."""
         m, seen = self.m, self.seen
         ends = {name: m.ends(name) for name in self.kinds}
         rods = [
@@ -197,7 +192,7 @@ class _Shown:
             if name == self.broken:
                 names.append(Label((a + b) / 2, f"{name} is open", OPEN, (4.0, 6.0)))
             else:
-                # joints at one place share a label, as several would cover each other
+                # Joints at one position share a label, as several would cover each other.
                 together.setdefault(tuple(np.round(b, 6).tolist()), []).append(name)
         return names + [Label(at, ", ".join(x), JOINT, (5.0, 5.0)) for at, x in together.items()]
 
@@ -231,7 +226,7 @@ class _Shown:
         )
 
     def _gap(self) -> list[Curve]:
-        """The joint that is open, from one of its points to the other."""
+        """The open joint, as a line between its points."""
         if self.broken not in self.kinds:
             return []
         ends = self.m.ends(self.broken)
@@ -239,7 +234,7 @@ class _Shown:
         return [self._lines([gap], OPEN, 2.0, dash=(2.0, 3.3)), self._spots(gap[1:], OPEN)]
 
     def _corners(self, i: int, name: str) -> np.ndarray:
-        """Corners of a body: its points, joined to its center where there is only one."""
+        """Corners of a body: its points, and its center if there is only one."""
         geometry = self.m.geometry
         center, points = geometry.index[name], geometry.points_of(i)
         points = [center, *points] if len(points) == 1 else points
@@ -273,7 +268,7 @@ class _Shown:
         return [half for strand in strands for half in (strand[:2], strand[2:])]
 
     def _between(self, parts) -> list[np.ndarray]:
-        """From point to point of springs and the like that act between two."""
+        """Lines between the two points of springs and similar parts."""
         return [
             self.seen[[self.m.geometry.index[x] for x in part.between]]
             for part in parts
@@ -282,7 +277,7 @@ class _Shown:
 
 
 def _carried(ring: np.ndarray, place: np.ndarray, attitude: np.ndarray) -> np.ndarray:
-    """Points of a body's plane of x and y, in space."""
+    """Map points in a body's plane of x and y to space."""
     if attitude.ndim == 0:
         c, s = np.cos(attitude), np.sin(attitude)
         return place + ring @ np.array([[c, s], [-s, c]])

@@ -1,9 +1,8 @@
-"""Formulas in text, e.g. `0.1*sin(2*pi*t)`: parsed, checked against a fixed list of names and
-functions, never executed.
+"""Formulas in text, e.g. `0.1*sin(2*pi*t)`, checked against fixed names and functions.
 
-The text becomes Python's syntax tree, of which only numbers, names, `+ - * / **`, comparisons by
-`step` and calls of the functions below are taken; the tree is then walked, with NumPy's functions
-or JAX's.
+The text is parsed to Python's syntax tree and never executed. Only numbers, names, `+ - * / **`,
+comparisons by `step` and calls of the functions below are accepted; the tree is evaluated with
+functions of NumPy or JAX.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ UNITS = {"deg": math.pi / 180, "rpm": math.pi / 30, "mm": 1e-3, "cm": 1e-2, "ms"
 radians.
 """
 CONSTANTS = {"pi": math.pi, "g": 9.81, **UNITS}
-"""Names with a value everywhere; `g` is the acceleration of gravity [m/s²]."""
+"""Constants of all formulas; `g` is the acceleration of gravity [m/s²]."""
 FUNCTIONS = {
     "sin": 1,
     "cos": 1,
@@ -49,18 +48,18 @@ FUNCTIONS = {
     "step": 1,
     "ramp": 1,
 }
-"""Functions with their numbers of arguments; `step(x)` is 0 below zero and 1 from there on,
+"""Functions with their numbers of arguments; `step(x)` is 0 for negative x and 1 otherwise,
 `ramp(x)` is x·step(x).
 """
 LONGEST_FORMULA = 500
-"""Characters of a formula."""
+"""Largest length of a formula [characters]."""
 LONGEST_SHOWN = 80
-"""Characters of a formula that a sentence repeats."""
+"""Largest length of a formula in a message [characters]."""
 LARGEST_NUMBER = 1e300
 """Largest number in a formula."""
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _BEHIND = re.compile(rf"(?<![\w.])({_NUMBER})\s*({'|'.join(UNITS)}|pi)\b")
-"""A unit behind its number, which it belongs to before every operator: `1/40mm`."""
+"""A unit after its number, which binds more strongly than every operator: `1/40mm`."""
 _LIBRARY = {
     "asin": "arcsin",
     "acos": "arccos",
@@ -89,8 +88,8 @@ class Expression:
         tables: further functions of one argument by name, `(x, library)` → number.
 
     Raises:
-        ModelError: if it is no formula, or uses anything beyond `CONSTANTS`, `FUNCTIONS` and plain
-            names.
+        ModelError: if it is not a formula, or uses anything beyond `CONSTANTS`, `FUNCTIONS` and
+            plain names.
 
     Example:
         >>> Expression("2*a*sin(t)").value({"a": 1.5, "t": 0.0})
@@ -125,9 +124,7 @@ class Expression:
             ) from None
 
     def __fingerprint__(self):
-        """The text and the tables say all: Python's syntax tree cannot be part of a key of compiled
-        programs.
-        """
+        """The text and the tables, as Python's syntax tree cannot be part of a program's key."""
         return self.text, self.tables
 
     @cached_property
@@ -142,7 +139,7 @@ class Expression:
         return frozenset(found - set(CONSTANTS))
 
     def value(self, values: Mapping[str, Any]) -> float:
-        """Its value as a number.
+        """Evaluate to a number.
 
         Raises:
             ModelError: for an unknown name, or a value that is not finite.
@@ -158,14 +155,14 @@ class Expression:
         return result
 
     def traced(self, values: Mapping[str, Any]):
-        """Its value from arrays, by JAX or on the host."""
+        """Evaluate with arrays, by JAX or on the host."""
         from zwang.inputs.arithmetic import xp
 
         with np.errstate(all="ignore"):
             return xp.asarray(self._evaluate(self._tree, {**CONSTANTS, **values}, xp), float)
 
     def require(self, known) -> None:
-        """Refuse names that are not known.
+        """Refuse unknown names.
 
         Raises:
             ModelError: naming the first one.
@@ -179,8 +176,8 @@ class Expression:
             return self._evaluate(x, values, library)
 
         if isinstance(node, ast.Constant):
-            assert isinstance(node.value, int | float)  # `_check` let no other kind pass
-            # divisions by zero end as inf, like those of arrays
+            assert isinstance(node.value, int | float)  # `_check` has refused all other types
+            # division by zero gives inf, as for arrays
             return np.float64(node.value)
         if isinstance(node, ast.Name):
             return values[node.id]
@@ -240,9 +237,9 @@ class Expression:
 
 
 def quantity(text: str | float) -> float:
-    """A number, or a formula of numbers, `pi` and units: `2*pi`, `360deg`, `30mm`.
+    """Parse a number, or a formula of numbers, `pi` and units: `2*pi`, `360deg`, `30mm`.
 
     Raises:
-        ModelError: if it is none.
+        ModelError: if it is neither.
     """
     return float(text) if isinstance(text, float | int) else Expression(text).value({})

@@ -9,21 +9,21 @@ from zwang.errors import ModelError
 from zwang.mechanism.expression import Expression
 
 STRICT = {"extra": "forbid"}
-"""A file may not hold names that no part has."""
+"""Pydantic configuration: a file may not have unknown keys."""
 
 
 OVER_TIME = (
     "a number of a part does not: prescribe a motion in [drives], of a joint or, for a length that "
     "changes, of the distance between two points"
 )
-"""What to do about a number that is to be a formula of t."""
+"""Remedy for a number that has to be a formula of t."""
 
 
 class PartError(ModelError):
-    """A part of a mechanism is wrong.
+    """A part of a mechanism is invalid.
 
     Attributes:
-        where: the way to it, e.g. ("joints", "A", "between").
+        where: its path, e.g. ("joints", "A", "between").
     """
 
     def __init__(self, where: tuple[str, ...], message: str):
@@ -32,7 +32,7 @@ class PartError(ModelError):
 
 
 class FromFormula(float):
-    """A number of a file that is a formula of the file's parameters, and still knows it.
+    """A number computed from a formula of the file's parameters, with the formula.
 
     Attributes:
         expression: the formula.
@@ -50,7 +50,7 @@ class FromFormula(float):
 
 
 def evaluated(text: str, values: Mapping[str, float]) -> float:
-    """The value of a formula of parameters, as a `FromFormula` if it has any parameter.
+    """Evaluate a formula of parameters; the result is a `FromFormula` if it has any parameter.
 
     Raises:
         ModelError: for an unknown name, or a value that is not finite.
@@ -63,7 +63,7 @@ def evaluated(text: str, values: Mapping[str, float]) -> float:
 
 
 class _Evaluated:
-    """In a file, a number may be a formula of the file's parameters."""
+    """Pydantic marker of a number that may be a formula of the file's parameters."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source, handler):
@@ -73,7 +73,7 @@ class _Evaluated:
             if isinstance(value, bool):
                 raise ValueError("expected a number or a formula, got true or false")
             found = evaluated(value, info.context or {}) if isinstance(value, str) else value
-            # the check of numbers returns a plain one
+            # the check of numbers would return a plain number
             return found if isinstance(found, FromFormula) else check(found)
 
         return core_schema.with_info_wrap_validator_function(evaluate, handler(source))
@@ -82,4 +82,4 @@ class _Evaluated:
 Number = Annotated[float, _Evaluated]
 Vector = tuple[Number, ...]
 Formula = str | float
-"""A formula of time and state, evaluated while the mechanism moves; a number is a constant one."""
+"""A formula of time and state, evaluated during the motion; a number is a constant formula."""

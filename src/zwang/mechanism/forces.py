@@ -1,4 +1,4 @@
-"""Springs, dampers, bushings and forces: forces f that do work on coordinates x of two points.
+"""Springs, dampers, bushings and forces: efforts f along coordinates x of two points.
 
 V = Σ ½ k (x − x₀)²,    F = (∂ẋ/∂v)ᵀ f        (virtual power)
 """
@@ -58,8 +58,9 @@ class Forces:
         self._forces = [(joints.coordinate(ends), law) for ends, law in self._stated.values()]
 
     def numbers(self, springs: Mapping[str, Spring], bushings: Mapping[str, Bushing]) -> dict:
-        """Stiffness, damping and rest of springs and bushings like these by coordinate, (springs,
-        entries); by NumPy on the host, or traced.
+        """Stiffness, damping and rest of springs and bushings by coordinate, (springs, entries).
+
+        The arrays are computed by NumPy on the host, or traced.
         """
         parts = {**springs, **bushings}
         found: dict[str, dict[str, Any]] = {}
@@ -78,9 +79,7 @@ class Forces:
         alike.append(ends)
 
     def laws(self) -> dict[str, tuple[Ends, Callable]]:
-        """Of every spring, bushing and force the points with the coordinate x that it acts on, and
-        its law `(x, ẋ, t, p)` → effort, by name.
-        """
+        """Points, coordinate x, law `(x, ẋ, t, p)` → effort of every spring, bushing and force."""
         springs = {
             name: (self._springs[coordinate][row], _spring_law(coordinate, row))
             for name, (coordinate, row) in self._rows.items()
@@ -110,7 +109,7 @@ class Forces:
         """`(q, v, t, p)` → generalized force of dampers and forces, shape (nv,), or None."""
         if not self._springs and not self._forces:
             return None
-        # also those without damping, which a run may give them
+        # also those without damping, for which a run may set it
         damped = {c: self._stretch(c) for c in self._springs}
         forces = self._forces
 
@@ -120,7 +119,7 @@ class Forces:
                 return stretches, [x(q, p) for x, _ in forces]
 
             x = coordinates(q)
-            # ẋ is linear in v: the pull back of efforts on ẋ is the generalized force
+            # ẋ is linear in v: the pullback of efforts on ẋ is the generalized force
             xdot, pull = jax.vjp(lambda v: jax.jvp(coordinates, (q,), (rate(q, v, t, p),))[1], v)
             damping = {c: -p["springs"][c]["damping"] * xdot[0][c] for c in damped}
             efforts = [law(x[1][i], xdot[1][i], t, p) for i, (_, law) in enumerate(forces)]
@@ -138,7 +137,7 @@ class Forces:
 
         def stretch(q, p):
             values = jax.vmap(value)(relative_poses(frames(q, p), a, b))
-            if len(counts):  # those of one coordinate are all counted
+            if len(counts):  # turns of one coordinate are counted for all springs or for none
                 values = counted(values, q[counts])
             return values.reshape(len(a), -1)
 
@@ -168,7 +167,7 @@ def _spring_law(coordinate: str, row: int) -> Callable:
 
 
 def _resolved(name: str, force: Force, joints: JointConstraints) -> tuple[Ends, Callable]:
-    """A force as the points that it acts between, and its law `(x, ẋ, t, p)` → effort."""
+    """The points of a force, and its law `(x, ẋ, t, p)` → effort."""
     where, geometry, d = ("forces", name), joints.geometry, joints.geometry.d
     if sum(x is not None for x in (force.on, force.joint, force.between)) != 1:
         raise PartError(where, "expected exactly one of on, joint and between.")

@@ -1,11 +1,12 @@
-"""Dry friction in a joint, with the joint's own reaction as its load: Coulomb's law of sliding,
-without sticking (`slipping.py` has that).
+"""Dry friction in a joint, loaded by the joint's own reaction, without sticking.
+
+`slipping.py` has friction with sticking. Here the friction is Coulomb's law of sliding:
 
     c = −(∂s/∂v)ᵀ μ N s/√(s² + ε²),    N = |Q_id|
 
-s is the velocity [m/s] with which the second point slides in the axes of the first, and that of a
-pin of radius r, `r ω`; Q_id the force of the joint's rows that acts beside c. Moments across a
-slide, which jam it between two edges of its guide, are no part of N.
+s is the velocity [m/s] with which the second point slides in the axes of the first, and `r ω` for a
+pin of radius r. Q_id is the force of the joint's rows in the presence of c. Moments across a slide,
+which jam it between two edges of its guide, do not contribute to N.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
     from zwang.mechanism.schema import Friction, Joint
 
 NUMBERS = ("kinetic", "radius", "rest_speed", "static", "stribeck")
-"""Numbers of a joint's friction that its law takes."""
+"""Numbers of a joint's friction that its law uses."""
 
 
 def check_friction(name: str, joint: Joint, kind: JointKind) -> None:
-    """Refuse friction of a kind that has none, and numbers that are no friction.
+    """Refuse friction of a kind of joint that has none, and invalid numbers.
 
     Raises:
         PartError: for the first of them.
@@ -65,7 +66,7 @@ def check_friction(name: str, joint: Joint, kind: JointKind) -> None:
 
 
 def friction_numbers(given: Friction) -> dict:
-    """The numbers of a friction as a run may change them."""
+    """The numbers of a friction that a run may change."""
     return {
         name: xp.asarray(value, float)
         for name in NUMBERS
@@ -80,7 +81,7 @@ def joint_friction(
 
     Args:
         name: of the joint.
-        kind: its kind, which says what slides.
+        kind: its kind, which determines the sliding velocity.
         geometry: the points.
         ends: the joint's points.
         pose: `(q, p)` → their relative pose.
@@ -88,7 +89,7 @@ def joint_friction(
     """
     d, rubs = geometry.d, kind.rubs or ()
     bodies = [int(geometry.carrier[x]) for x in (ends.b, ends.a)]
-    # the ground is the last carrier, and has no velocities
+    # The ground is the last carrier, and has no velocities.
     body = next(x for x in bodies if x < len(geometry.bodies))
     start = body * 3 * (d - 1)
     force_on = slice(start, start + d)
@@ -109,7 +110,7 @@ def joint_friction(
             here, moving = value_and_rate(lambda q: pose(q, p), q, rate(q, v, t, p))
             return slip(here, moving, given["radius"])
 
-        # s is linear in v: the pull back of a force on it is the generalized force
+        # s is linear in v: the pullback of a force on it is the generalized force.
         s, pull = jax.vjp(slides, v)
         load = given["kinetic"] * length(ideal_force[force_on])
         return pull(-load * sliding(s, given["rest_speed"]))[0]

@@ -1,4 +1,4 @@
-"""Gaps of a mechanism as `zw.Inequality`: stops of joints, play, ropes, and formulas.
+"""Gaps of a mechanism as `zw.Inequality`: stops of joints, backlash, ropes, and formulas.
 
 | in a file | gaps |
 |---|---|
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
     from zwang.mechanism.mechanism import Mechanism
 
 STOP, PLAY, RATCHET = " stop", " backlash", " ratchet"
-"""Endings of the names of gaps that a joint has."""
+"""Suffixes of the names of gaps of a joint."""
 RATE = "_rate"
-"""Ending of the name of a coordinate's rate in a formula."""
+"""Suffix of the name of a coordinate's rate in a formula."""
 WITHIN_A_TURN = 3.0
-"""Limits of an angle up to this size [rad] need no count of its turns, as it never gets beyond."""
+"""Limits of an angle up to this size [rad] need no count of its turns, as it never exceeds them."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ResolvedGap:
-    """A gap whose names are known.
+    """A gap with resolved names.
 
     Attributes:
         name: of the gap.
-        gaps: its formulas; of play, that of b/2.
+        gaps: its formulas; for backlash, that of b/2.
         restitution: formula of e.
-        ends: the points and coordinates by the names that the formulas have for them.
-        played: the coupling that has this play, or "".
+        ends: the points and coordinates by their names in the formulas.
+        played: the coupling with this backlash, or "".
     """
 
     name: str
@@ -85,7 +85,7 @@ class ResolvedGap:
 
 
 def values_and_rates(coordinates: Mapping[str, Callable], q, along, p) -> dict:
-    """Coordinates and their rates by the names that formulas have for them, along q̇."""
+    """Coordinates and their rates along q̇, by their names in formulas."""
     known = {}
     for name, x in coordinates.items():
         moved = value_and_rate(lambda q, x=x: x(q, p), q, along)
@@ -94,11 +94,10 @@ def values_and_rates(coordinates: Mapping[str, Callable], q, along, p) -> dict:
 
 
 def resolved_gaps(declared: Mechanism, joints: JointConstraints) -> list[ResolvedGap]:
-    """All gaps of a mechanism with their coordinates found, of which angles in space count their
-    turns.
+    """Resolve all gaps of a mechanism; angles in space among their coordinates count turns.
 
     Raises:
-        PartError: for a gap that makes no sense, naming it.
+        PartError: for an invalid gap, by name.
     """
     found = [_of_formulas(name, gap, joints) for name, gap in declared.gaps.items()]
     found += [_of_rope(name, rope, joints) for name, rope in declared.ropes.items()]
@@ -134,7 +133,7 @@ def _of_rope(name: str, given: Rope, joints: JointConstraints) -> ResolvedGap:
     if len(given.over) < 2:
         raise PartError((*where, "over"), "expected two points at least, both ends included.")
     points = [joints.geometry.point(x, (*where, "over")) for x in given.over]
-    # two of one body, such as pulleys of the frame, have a distance that stays
+    # Two points of one body, such as pulleys of the frame, have a constant distance.
     ways = enumerate(itertools.pairwise(points))
     ends = {f"way_{k}": Ends(a, b, DISTANCE) for k, (a, b) in ways}
     joints.formula(given.length, ("t",), (*where, "length"))

@@ -1,4 +1,4 @@
-"""Bodies with their inertia and rough pose at the start, and all their points."""
+"""Bodies with their inertia and rough initial pose, and all their points."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from zwang.mechanism.schema import Link, Point
 from zwang.scene import GROUND as GROUND
 
 SMALL_TURN = 1e-3
-"""Angle [rad] below which the bend of a rotation vector is that at this angle, to 1e-8."""
+"""Angle [rad] below which the Jacobian of a rotation vector is replaced by that at this angle, to
+1e-8.
+"""
 _AXES = np.eye(3)
 
 
@@ -36,8 +38,8 @@ class Geometry:
         index: "body.point" → number of the point; a body's name alone is its center, "ground" the
             origin.
         carrier: number of the body that carries each point, the last one being the ground.
-        offset, orientation: place and attitude of each point on its body, (n, d) and (n,) or (n, 3,
-            3).
+        offset, orientation: position and attitude of each point on its body, (n, d) and (n,) or
+            (n, 3, 3).
     """
 
     d: int
@@ -50,7 +52,7 @@ class Geometry:
     orientation: np.ndarray
 
     def point(self, reference: str, where: tuple[str, ...]) -> int:
-        """The number of a point.
+        """Return the number of a point.
 
         Raises:
             PartError: for an unknown one.
@@ -62,8 +64,9 @@ class Geometry:
         return self.index[reference]
 
     def displacement(self, q: np.ndarray, guess: np.ndarray, M) -> tuple[float, np.ndarray]:
-        """How far bodies are from a guess: `dᵀ M d`, with d the distances of the centers of mass
-        and the angles, in space rotation vectors; and half its gradient by v, shape (nv,).
+        """Squared distance `dᵀ M d` of bodies from a guess, and half its gradient by v, (nv,).
+
+        d has the displacements of the centers of mass and the angles, in space rotation vectors.
         """
         blocks, n = mass_blocks(np.asarray(M)), len(self.bodies)
         if self.d == 2:
@@ -76,7 +79,7 @@ class Geometry:
             turn = np.asarray(rotation_vector(product(conjugate(before), after)))
         d = np.concatenate([to[:, :3] - of[:, :3], turn], axis=1)
         momentum = np.einsum("bij,bj->bi", blocks, d.reshape(len(blocks), -1)).reshape(n, 6)
-        # a rotation vector changes at J⁻¹ω, J the right Jacobian of the exponential
+        # A rotation vector changes by J⁻¹ω, where J is the right Jacobian of the exponential map.
         half = np.maximum(np.linalg.norm(turn, axis=1, keepdims=True), SMALL_TURN) / 2
         bent = (1 - half / np.tan(half)) / (4 * half**2)
         spin = momentum[:, 3:]
@@ -86,7 +89,7 @@ class Geometry:
 
     @property
     def lacks_mass(self) -> bool:
-        """Whether some body has no mass, or a principal moment of inertia of zero."""
+        """Return whether some body has no mass, or a principal moment of inertia of zero."""
         moments = (
             np.ravel(x) if np.ndim(x) < 2 else principal(np.asarray(x))[0]
             for x in (body.inertia for body in self.bodies)
@@ -95,18 +98,19 @@ class Geometry:
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """Mass and inertia of the bodies, as the functions of free bodies take them; by NumPy on
-        the host, or traced.
+        """Mass and inertia of the bodies, as the functions of free bodies take them.
+
+        The arrays are computed by NumPy on the host, or traced.
         """
         inertia = [xp.asarray(body.inertia, float) for body in self.bodies]
         if any(x.ndim == 2 for x in inertia):
-            # one tensor, and all are
+            # one inertia is a tensor, so all are
             inertia = [xp.diag(x) if x.ndim == 1 else x for x in inertia]
         mass = [xp.asarray(body.mass, float) for body in self.bodies]
         return {"mass": xp.stack(mass), "inertia": xp.stack(inertia)}
 
     def points_of(self, body: int) -> list[int]:
-        """Numbers of the named points of a body; its center is none of them."""
+        """Numbers of the named points of a body, without its center."""
         return [
             i
             for name, i in self.index.items()
@@ -120,18 +124,19 @@ def geometry_of(
     d: int,
     point_masses: Collection[str] = (),
 ) -> Geometry:
-    """Bodies and points from their declarations, on the host; or traced, from declarations whose
-    numbers are traced and are not judged.
+    """Bodies and points from their declarations, on the host or traced.
+
+    Traced numbers are not checked.
 
     Args:
         links: the bodies by name.
         ground: points of the ground by name.
         d: 2 in the plane, 3 in space.
-        point_masses: bodies in space whose attitude nothing sees. They keep it with any inertia,
-            and get one, as an attitude without mass would be undetermined.
+        point_masses: bodies in space whose attitude has no effect. They keep it with any inertia,
+            and get one, as an attitude without inertia would be undetermined.
 
     Raises:
-        PartError: for vectors of a wrong length, missing inertia, or a direction that is none.
+        PartError: for vectors of a wrong length, missing inertia, or a zero direction.
     """
     bodies, poses, twists = [], [], []
     index: dict[str, int] = {}
@@ -151,7 +156,7 @@ def geometry_of(
         if name == GROUND or "." in name:
             raise PartError(where, "a body is not called 'ground', and its name has no dot.")
         mass = _not_negative(link.mass, (*where, "mass"))
-        # at 1 m from the center, which no motion shows
+        # that at 1 m from the center, which affects no motion
         inertia = (mass,) * 3 if name in point_masses else _inertia(link, d, where)
         bodies.append(Body(name, mass, inertia))
         poses.append(_pose(link, d, where))
@@ -161,12 +166,12 @@ def geometry_of(
         if link.length is not None:
             half = _positive(link.length, (*where, "length")) / 2
             for end, x in (("start", -half), ("end", half)):
-                # a point of the body's own may have the name of an end
+                # a point of the body may have the name of an end
                 if end not in link.points:
                     add(f"{name}.{end}", i, Point((x, *(0.0,) * (d - 1))), where)
         for label, point in link.points.items():
             add(f"{name}.{label}", i, point, (*where, "points", label))
-    # the ground counts as one more body, after all others
+    # The ground counts as one more body, after all others.
     add(GROUND, len(links), Point((0.0,) * d), (GROUND,))
     for label, point in ground.items():
         add(f"{GROUND}.{label}", len(links), point, (GROUND, label))
@@ -208,7 +213,7 @@ def _not_negative(value: float, where) -> float:
 
 
 def _inertia(link: Link, d: int, where):
-    """Given, or that of a rod, disk or cylinder."""
+    """The inertia as given, or that of a rod, disk or cylinder."""
     m, length, radius = link.mass, link.length, link.radius
     for size, name in ((length, "length"), (radius, "radius")):
         if size is not None:
@@ -240,10 +245,10 @@ def _inertia(link: Link, d: int, where):
 
 def _given_inertia(inertia, d: int, where) -> float | tuple:
     """A number in the plane; in space three principal moments or the tensor, shape (3, 3)."""
-    # a tensor may come as three rows
+    # a tensor may be given as three rows
     given = xp.concatenate([xp.ravel(xp.asarray(x, float)) for x in jax.tree.leaves(inertia)])
     if d == 3 and given.size == 1 and is_concrete(given) and given[0] == 0:
-        given = np.zeros(3)  # a number is enough for none
+        given = np.zeros(3)  # a single number suffices for zero
     if given.size not in ((1,) if d == 2 else (3, 6, 9)):
         expected = "one" if d == 2 else "3 principal moments, 6 or 9 entries of the tensor"
         raise PartError(where, f"has {given.size} numbers, expected {expected}.")
@@ -257,7 +262,7 @@ def _given_inertia(inertia, d: int, where) -> float | tuple:
 
 def _tensor(given: np.ndarray, where) -> tuple:
     """An inertia tensor from its entries xx, yy, zz, xy, xz, yz, or from nine by rows."""
-    # six entries stand at xx, yy, zz, xy, xz, yz
+    # the six entries are xx, yy, zz, xy, xz, yz
     J = given.reshape(3, 3) if given.size == 9 else given[[[0, 3, 4], [3, 1, 5], [4, 5, 2]]]
     if not is_concrete(J):
         return tuple(map(tuple, (J + J.T) / 2))
@@ -271,7 +276,7 @@ def _tensor(given: np.ndarray, where) -> tuple:
 
 
 def _pose(link: Link, d: int, where) -> np.ndarray:
-    """Rough place and attitude, by `guess` or by `at` with `angle` or `turn`."""
+    """Rough position and attitude, from `guess` or from `at` with `angle` or `turn`."""
     if link.guess is not None:
         if link.at is not None or link.turn is not None or _stands(link.angle):
             raise PartError((*where, "guess"), "stands beside at, angle or turn; give one of them.")
@@ -302,7 +307,7 @@ def _pose(link: Link, d: int, where) -> np.ndarray:
 
 
 def _stands(value) -> bool:
-    """Whether something other than zeros is given."""
+    """Return whether anything other than zeros is given."""
     return not is_concrete(value) or bool(np.any(value))
 
 
@@ -324,10 +329,10 @@ def _twist(link: Link, d: int, where) -> np.ndarray:
 
 
 def _from_x_axis(way: np.ndarray) -> np.ndarray:
-    """The shortest turn from the x axis to a direction, as a quaternion."""
+    """The shortest rotation from the x axis to a direction, as a quaternion."""
     unit = way / xp.linalg.norm(way)
     if is_concrete(unit) and unit[0] < -1 + 1e-12:
-        # opposite directions have no shortest turn between them: half a turn about z
+        # Opposite directions have no shortest rotation between them: half a turn about z.
         return np.array([0.0, 0.0, 0.0, 1.0])
     q = xp.concatenate([1 + unit[:1], xp.cross(_AXES[0], unit)])
     return q / xp.linalg.norm(q)
@@ -340,12 +345,12 @@ def _planar_angle(point: Point, where) -> float:
 
 
 def _attitude(point: Point, where) -> np.ndarray:
-    """Axes of a point in space: z along `axis`, x near `x` or taken."""
+    """Axes of a point in space: z along `axis`, x near `x` or chosen."""
     z = _direction(_AXES[2] if point.axis is None else _vector(point.axis, 3, where, "axis"), where)
     if point.x is not None:
         near = _vector(point.x, 3, where, "x")
     else:
-        # axes of an unturned point are the body's
+        # axes of a point without rotation are the body's
         unturned = xp.abs(z[2]) > 1 - 1e-12
         near = xp.where(unturned, _AXES[0], xp.asarray(_AXES)[xp.argmin(xp.abs(z))])
     x = _direction(near - (near @ z) * z, where)

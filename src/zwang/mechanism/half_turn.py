@@ -1,7 +1,7 @@
-"""Joints in space that were put together half a turn off.
+"""Joints in space that were assembled half a turn off.
 
-Two axes are parallel where the sines between them vanish, which they do half a turn off as well. A
-body that a joint carries upside down is turned about the joint's point, and put together again.
+The rows of parallel axes are sines, which also vanish half a turn off. A body that a joint carries
+upside down is rotated about the joint's point, and the mechanism is assembled again.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ class Turned(NamedTuple):
 
 
 def turned_over(joints: JointConstraints, q, params: dict) -> Turned | None:
-    """The first joint that is half a turn off, with the body that it carries turned; None if all
-    joints are on their right side.
+    """Turn the body of the first joint that is half a turn off; None if there is no such joint.
 
     Args:
         joints: the joints, in the coordinates of bodies.
@@ -63,18 +62,18 @@ def turned_over(joints: JointConstraints, q, params: dict) -> Turned | None:
 
 
 def _between(frame: np.ndarray, axis: np.ndarray) -> np.ndarray:
-    """The shortest turn that takes the z axis of a frame to an axis."""
+    """The shortest rotation from the z axis of a frame to an axis."""
     z = frame[:, 2]
     across = np.cross(z, axis)
     if np.linalg.norm(across) < ALONG:
-        # half a turn about x, of all that are as short
+        # half a turn about x, one of several shortest rotations
         return 2 * np.outer(frame[:, 0], frame[:, 0]) - np.eye(3)
     X = np.cross(np.eye(3), across)
     return np.eye(3) + X + X @ X / (1 + z @ axis)
 
 
 def _moved(q: np.ndarray, joints: JointConstraints, body: int, turn, about) -> np.ndarray:
-    """Coordinates of the bodies, of which one is turned about a place."""
+    """Coordinates of the bodies after one of them is rotated about a point."""
     moved = np.array(q[: joints.turns.bodies], float).reshape(-1, 7)
     place, attitude = moved[body, :3], np.asarray(rotation_matrix(xp.asarray(moved[body, 3:])))
     moved[body] = [*(about + turn @ (place - about)), *np.asarray(quaternion(turn @ attitude))]

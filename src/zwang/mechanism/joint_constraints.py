@@ -1,4 +1,4 @@
-"""Joints as constraints: all of one kind under one function, one for each joint with a formula."""
+"""Joints as constraints: one function for all of a kind, one for each joint with a formula."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ from zwang.mechanism.schema import Actuator, Drive, Joint, Spring
 from zwang.mechanism.turns import Turns
 
 SLIDING = ("m/s",)
-"""Rows of velocities, of rolling and of a knife edge, are sliding velocities."""
+"""Velocity rows, of rolling and of a knife edge, are sliding velocities."""
 RATES = " rolling"
-"""Ending of the name of a joint's rows of velocities where it has rows of positions, too."""
+"""Suffix of the name of a joint's velocity rows if it has position rows, too."""
 
 
 class PointFrames:
-    """`(q, p)` → where all points of a mechanism are.
+    """`(q, p)` → the frames of all points of a mechanism.
 
     Args:
         carrier: number of the body that carries each point.
@@ -62,10 +62,10 @@ class PointFrames:
 
 
 class JointConstraints:
-    """The joints of a mechanism, checked, and the constraints that they are.
+    """The joints of a mechanism, checked, and their constraints.
 
-    The functions of the constraints hold no numbers of the mechanism, nor anything that does: they
-    take them as parameters, so that a compiled program serves other lengths, too.
+    The functions of the constraints refer to no numbers of the mechanism. They take them as
+    parameters, so that a compiled program serves other lengths, too.
 
     Args:
         joints: by name.
@@ -75,14 +75,14 @@ class JointConstraints:
             itself by default.
         own: ends → the entry of q that is their coordinate, if one is.
         coordinates: number of coordinates of the bodies; those of the rough start by default.
-        tables: functions that formulas have beside their own.
+        tables: further functions in formulas.
 
     Attributes:
-        frames: `(q, p)` → where all points are.
-        turns: angles whose whole turns are counted.
+        frames: `(q, p)` → the frames of all points.
+        turns: angles that count whole turns.
 
     Raises:
-        PartError: for a joint that makes no sense, naming it.
+        PartError: for an invalid joint, by name.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class JointConstraints:
         return JOINT_KINDS[self.joints[name].kind]
 
     def of(self, name: str, coordinate: str | None, where) -> Ends:
-        """The points of a joint, with the coordinate asked for or its own.
+        """The points of a joint, with the requested coordinate or its own.
 
         Raises:
             PartError: if there is no such joint or coordinate.
@@ -140,8 +140,9 @@ class JointConstraints:
         return self.of(joint or name, coordinate or None, where)
 
     def acted_on(self, part: Actuator | Drive | Spring, where) -> Ends:
-        """The points and the coordinate of a part that acts on a joint or between two points, where
-        the coordinate is their distance unless it is named.
+        """The points and the coordinate of a part that acts on a joint or between two points.
+
+        Between two points the coordinate is their distance unless it is named.
 
         Raises:
             PartError: if neither or both are given, or there is no such joint, point or coordinate.
@@ -159,7 +160,7 @@ class JointConstraints:
         return x if entry is None else lambda q, p: counted(x(q, p), q[entry])
 
     def up_to_turns(self, ends: Ends) -> Callable:
-        """`(q, p)` → the coordinate of one pair of points, in space an angle between −π and π."""
+        """`(q, p)` → the coordinate of one pair of points, an angle in space modulo 2π."""
         a, b, value = np.array([ends.a]), np.array([ends.b]), ends.coordinate.value
         frames = self.frames
         return lambda q, p: value(_first(relative_poses(frames(q, p), a, b)))
@@ -168,7 +169,7 @@ class JointConstraints:
         """The points and coordinates that a coupling couples."""
         coupled = self.joints[name].joints
         assert coupled is not None
-        # a follower may slide or turn: its own joint knows
+        # A follower may slide or turn, according to its own joint.
         return [
             dataclasses.replace(ends, coordinate=x or self.kind(other).coordinate or SLIDE)
             for x, other, ends in zip(
@@ -177,7 +178,7 @@ class JointConstraints:
         ]
 
     def _counts_turns(self, name: str) -> bool:
-        """Whether the equation of a coupling in space does not repeat after whole turns."""
+        """Return whether the equation of a coupling in space is not periodic in whole turns."""
         kind, joint = self.kind(name), self.joints[name]
         if kind.couples is None or self.geometry.d == 2:
             return False
@@ -188,8 +189,10 @@ class JointConstraints:
     # --- options
 
     def option_values(self, joints: Mapping[str, Joint], q, points: dict) -> dict[str, Any]:
-        """Numbers of joints like these, of each kind, shape (joints, entries); those that may be
-        left out and are not given are taken as at q. By NumPy on the host, or traced.
+        """Numbers of these joints, by kind, shape (joints, entries).
+
+        Optional numbers that are not given are taken from q. The arrays are computed by NumPy on
+        the host, or traced.
         """
         found = {}
         for kind in JOINT_KINDS.values():
@@ -226,10 +229,10 @@ class JointConstraints:
         return {x.name: Expression(str(getattr(joint, x.name)), self.tables) for x in options}
 
     def formula(self, text, variables: tuple[str, ...], where) -> Expression:
-        """A formula of variables, the mechanism's parameters and its tables.
+        """Parse a formula of variables, the mechanism's parameters and its tables.
 
         Raises:
-            PartError: if it is none, or has an unknown name.
+            PartError: if it is invalid, or has an unknown name.
         """
         return checked_formula(text, (*variables, *self.parameters), where, self.tables)
 
@@ -245,8 +248,8 @@ class JointConstraints:
 
         Args:
             rate: `(q, v, t, p)` → q̇.
-            without: names of joints that are no constraints.
-            keep: names of joints of whose rows a part is kept (`zwang.mechanism.loop_rows`).
+            without: names of joints that are not constraints.
+            keep: names of joints that keep only part of their rows (`zwang.mechanism.loop_rows`).
         """
         found: list[AbstractConstraint] = []
         played = {n for n, joint in self.joints.items() if joint.backlash is not None}
@@ -254,7 +257,7 @@ class JointConstraints:
         for kind in JOINT_KINDS.values():
             names = [name for name in self._named(kind) if name not in without]
             projected = any(n in keep for n in names)
-            # two formulas, or two frictions, are two functions, which cannot share one vmap
+            # Two formulas, or two frictions, are two functions, which cannot share one vmap.
             alone = [n for n in names if kind.formulas or self.joints[n].friction is not None]
             turning = [n for n in names if n not in alone and self._counts_turns(n)]
             many = [n for n in names if n not in (*alone, *turning)]
@@ -270,7 +273,7 @@ class JointConstraints:
     def kept_rows(
         self, keep: Mapping[str, np.ndarray], without: Collection[str]
     ) -> dict[str, np.ndarray]:
-        """Projectors of the rows of the joints of each kind of which any has one, by kind."""
+        """Projectors of the rows of joints, for the kinds that drop any row."""
         found = {}
         for kind in JOINT_KINDS.values():
             names = [name for name in self._named(kind) if name not in without]
@@ -293,7 +296,7 @@ class JointConstraints:
         return lambda q, p: relative_poses(frames(q, p), a, b)
 
     def _arguments(self, name: str, kind: JointKind) -> Callable[..., tuple]:
-        """Relative poses → what the equations take: a coupling takes a coordinate of each."""
+        """Relative poses → arguments of the equations: a coupling takes a coordinate of each."""
         if kind.couples is None:
             return lambda *poses: poses
         chosen = [x.coordinate for x in self.coupled(name)]
@@ -325,7 +328,7 @@ class JointConstraints:
         residual, slip = equations.position, equations.velocity
         poses = [self._poses(names, i) for i in range(2 if kind.couples else 1)]
         arguments = self._arguments(names[0], kind)
-        # the array of options has all joints of a kind, also those that are no constraint here
+        # The array of options has all joints of a kind, also those that are not constraints here.
         own = np.array([i for i, name in enumerate(self._named(kind)) if name in names])
         none = np.zeros((len(names), 0))
 

@@ -1,5 +1,7 @@
-"""What a kind of joint declares: its equations in the plane and in space, its options, how it is
-drawn, and what file formats call it. The members stand in `joints/`, one file each.
+"""The declaration of a kind of joint.
+
+It has the equations in the plane and in space, options, drawing styles, and names in file formats.
+The kinds are in `joints/`, one file each.
 """
 
 from __future__ import annotations
@@ -18,38 +20,38 @@ from zwang.scene import Symbol
 
 
 def is_finite(value, d: int) -> str | None:
-    """The sentence that refuses a value that is not finite, or None."""
+    """Return the error of a value that is not finite, or None."""
     return None if np.all(np.isfinite(value)) else f"is {value}, expected a finite number."
 
 
 def is_positive(value, d: int) -> str | None:
-    """The sentence that refuses a value that is not a positive number, or None."""
+    """Return the error of a value that is not a positive number, or None."""
     return None if 0 < value < np.inf else f"is {value:g}, expected a positive number."
 
 
 def is_nonzero(value, d: int) -> str | None:
-    """The sentence that refuses zero, or None."""
+    """Return the error of zero, or None."""
     return is_finite(value, d) or (None if value else "is zero.")
 
 
 def is_ratio(value, d: int) -> str | None:
-    """The sentence that refuses radii or numbers of teeth, or None."""
+    """Return the error of invalid radii or numbers of teeth, or None."""
     return is_finite(value, d) or (f"is {value}, expected no zero." if 0.0 in value else None)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Option:
-    """A number or formula of a joint's own.
+    """A number or formula of a joint.
 
     Attributes:
         name: in a mechanism file and of the argument of `Joint`.
-        meaning: what it is, a few words.
+        meaning: a few words.
         unit: SI unit; "" for a number without one.
         kind: one number, two numbers, or a formula.
         variables: of a formula, the names of its variables; in the plane the first two of them.
-        check: `(value, d)` → the sentence that refuses it, or None; d is 2 in the plane.
-        as_drawn: `(*poses or coordinates, options)` → the value at the start, for an option that
-            may be left out; None for one that has to be given.
+        check: `(value, d)` → the error of an invalid value, or None; d is 2 in the plane.
+        as_drawn: `(*poses or coordinates, options)` → the value at the start, for an optional
+            number; None for a required one.
     """
 
     name: str
@@ -66,12 +68,12 @@ class Option:
 
 @dataclasses.dataclass(frozen=True)
 class Freedom:
-    """A joint coordinate: one way in which the second body can move on the first.
+    """A joint coordinate: one degree of freedom of the second body on the first.
 
     Attributes:
         coordinate: its name, and its value at a relative pose; zero where the two frames coincide.
         twist: the frame that both points share at zero, shape (4, 4), → the twist about its fixed
-            axis, shape (6,), or (6, 3) of a ball joint; None if the motion is no fixed twist.
+            axis, shape (6,), or (6, 3) for a ball joint; None if the motion is not a fixed twist.
     """
 
     coordinate: PoseCoordinate
@@ -120,19 +122,20 @@ class JointEquations:
         position: `(pose, options)` → rows φ that vanish, shape (rows,) or a number; of a coupling
             `(first coordinate, second coordinate, options)` → a number. Options are looked up by
             name; one that is a formula is a function of its variables, given by name.
-        velocity: `(pose, rate of the pose, options)` → rows ψ of velocities that vanish, likewise;
-            rows that follow from `position` are not among them.
-        units: of the rows of `position`, one for all or one each; a row of places is in metres, so
-            that its multiplier is a force, a row of angles or their sines in radians. None where a
-            formula decides.
+        velocity: `(pose, rate of the pose, options)` → velocity rows ψ that vanish, likewise,
+            without the time derivatives of `position`.
+        units: of the rows of `position`, one for all or one each; a position row is in metres, so
+            that its multiplier is a force, a row of angles or their sines in radians. None if a
+            formula determines it.
         freedoms: the joint coordinates; with a twist for each degree of freedom that the joint
             leaves, the joint can carry a body in a tree.
-        example: where the rows vanish, with the options of `JointKind.example`.
-        holds: in space, what the rows hold up to half a turn, as sines vanish there as well: the
-            z "axis", or the whole "attitude"; the assembly holds the rest.
-        blind: whose attitude the rows do not see at all, of both points or of the second one, so
-            that it may be a point mass.
-        undefined: what is to be said where the rows are no numbers; "" if they always are.
+        example: a pose where the rows vanish, with the options of `JointKind.example`.
+        holds: in space, the part of the attitude that the rows hold only up to half a turn, as
+            sines vanish there as well: the z "axis", or the whole "attitude"; the assembly
+            excludes the half turn.
+        blind: points whose attitude does not enter the rows, both points or the second one, which
+            may then be a point mass.
+        undefined: the error if the rows are undefined; "" if they are always defined.
     """
 
     removes: int
@@ -147,15 +150,16 @@ class JointEquations:
 
     @property
     def places(self) -> np.ndarray:
-        """Which rows of `position` are of places, so that their multipliers are forces [N]; all of
-        one whose formula decides.
+        """Mask of the position rows of `position`, whose multipliers are forces [N].
+
+        If a formula determines the unit, all rows are.
         """
         units = self.units or ("m",)
         each = units if len(units) > 1 else units * (self.removes if self.units else 1)
         return np.array([unit == "m" for unit in each])
 
     def twists(self, frame: np.ndarray) -> dict[str, np.ndarray]:
-        """The joint's twists by the ending of its coordinates' names, for the shared frame."""
+        """The joint's twists by the suffix of its coordinates' names, for the shared frame."""
         return {
             ending: freedom.twist(frame)
             for ending, freedom in self.endings().items()
@@ -163,8 +167,10 @@ class JointEquations:
         }
 
     def endings(self) -> dict[str, Freedom]:
-        """The joint's freedoms by the ending of their names: a single coordinate has the joint's
-        own name, one of several is called `joint.angle`, for example.
+        """The joint's freedoms by the suffix of their names.
+
+        A single coordinate has the joint's own name, one of several is called `joint.angle`, for
+        example.
         """
         if len(self.freedoms) == 1:
             return {"": self.freedoms[0]}
@@ -177,17 +183,17 @@ class JointKind:
 
     Attributes:
         name: in a mechanism file.
-        summary: what it does, as in the table of the documentation.
-        plane, space: its equations; None where there is no such joint.
+        summary: its function, as in the table of the documentation.
+        plane, space: its equations; None if there is no such joint.
         options: its own numbers and formulas.
         coordinate: the coordinate that drives, springs and forces of the joint act on by default.
         couples: of a joint that couples two other joints, the coordinate of each that it couples;
-            None for whichever coordinate that joint has.
-        rubs: what dry friction of the joint acts on: its second point "sliding" along the first,
-            and a pin "turning" in its hole; None where it has no friction.
-        symbol: what stands for it in the viewer; None for a coupling.
-        mark: what stands for it in pictures.
-        line: what is drawn between its two points, or between the two wheels that it couples.
+            None for the only coordinate of that joint.
+        rubs: the sliding motion of dry friction in the joint: its second point "sliding" along the
+            first, or a pin "turning" in its hole; None without friction.
+        symbol: in the viewer; None for a coupling.
+        mark: in pictures.
+        line: drawn between its two points, or between the two wheels that it couples.
         formats: names of the joint in other file formats, by format: "sdf", "urdf", "mjcf", and
             "mjcf equality" for a loop.
         example: values of the options, for tests and documentation.
@@ -212,7 +218,7 @@ class JointKind:
         return self.plane if d == 2 else self.space
 
     def carries(self, d: int) -> bool:
-        """Whether the joint can carry a body in a tree: its twists are all the motion it leaves."""
+        """Return whether the joint can carry a body in a tree: twists describe all its motion."""
         equations = self.equations(d)
         if equations is None or self.couples or equations.velocity:
             return False

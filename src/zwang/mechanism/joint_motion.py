@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from zwang.simulation.results import Run
 
 RATE = " rate"
-"""Ending of the name of a coordinate's rate."""
+"""Suffix of the name of a coordinate's rate."""
 MOST_ONE_BY_ONE = 5000
-"""States from which on a program for all of them, which takes twice as long to compile, is worth
-it."""
+"""Number of states from which on a program for all of them is compiled, which takes twice as long.
+"""
 
 
 def joint_motion(mechanism: Mechanism, run: Run) -> Variables:
     """Coordinates of all joints and their rates at the samples of a run.
 
-    A joint with one coordinate gives it its own name, `pin` and `pin rate`; one with several
-    numbers them by name, `cylinder.angle` and `cylinder.slide`. Angles count whole turns. The
-    attitude of a spherical joint, which has no angle, is left out.
+    The only coordinate of a joint has the joint's name, `pin` and `pin rate`; several have names of
+    their own, `cylinder.angle` and `cylinder.slide`. Angles count whole turns. The attitude of a
+    spherical joint, which has no angle, is left out.
 
     Args:
         mechanism: the mechanism.
@@ -44,7 +44,7 @@ def joint_motion(mechanism: Mechanism, run: Run) -> Variables:
     if not read:
         return Variables({}, {"time": (("time",), run.t, {"units": "s"})}, {})
     nq, y, t = run.model.system.nq, run.steps.y, run.steps.t
-    # at all steps, not at the samples: turns between two steps can be counted by their rates
+    # All steps, not the samples: turns between two steps can be counted by their rates.
     values, rates = _at_states(mechanism, y[:, :nq], y[:, nq:], t)
     data: dict[str, tuple] = {}
     for i, (name, ends) in enumerate(read.items()):
@@ -71,8 +71,9 @@ def _at_states(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, t: np.ndarray
 
 
 def coordinates_program(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> BoundProgram:
-    """The program for the coordinates of all joints and their rates at one state; q and v are an
-    example.
+    """The program for the coordinates of all joints and their rates at one state.
+
+    q and v are examples.
     """
     given = mechanism.params, q, v, np.zeros(())
     return BoundProgram(_values_and_rates(mechanism), given[:1], given[1:])
@@ -108,8 +109,9 @@ def _coordinates(mechanism: Mechanism) -> dict[str, Ends]:
 
 
 def _unwrapped(t: np.ndarray, angle: np.ndarray, rate: np.ndarray) -> np.ndarray:
-    """An angle known up to whole turns at all steps of a run, as one that counts them: from step to
-    step as near as possible to what its rate predicts.
+    """Unwrap an angle modulo 2π at all steps of a run.
+
+    From step to step it is as close as possible to the prediction of its rate.
     """
     predicted = np.diff(t) * (rate[1:] + rate[:-1]) / 2
     turns = np.round((predicted - np.diff(angle)) / (2 * np.pi))

@@ -1,5 +1,6 @@
-"""Every key of a mechanism file with its unit, default and meaning, read off the dataclasses and
-the joints that files are checked against.
+"""Every key of a mechanism file with its unit, default and meaning.
+
+They are read from the dataclasses and the joints that files are checked against.
 """
 
 from __future__ import annotations
@@ -29,19 +30,21 @@ DECLARED = (
     ("unit", "text", "", '""', "its SI unit, for people."),
     ("meaning", "text", "", '""', "what it is, for people."),
 )
-"""Keys of a parameter that is a table, which no dataclass holds."""
+"""Keys of a parameter that is a table, which no dataclass has."""
 OF_A_FILE = ("file", "text", "", "", "a CSV file beside this one, in place of `x` and `y`.")
 WORDS = {
     "one of `zwang.mechanism.KINDS`.": f"one of {', '.join(f'`{x}`' for x in JOINT_KINDS)}.",
     "one of `SIZES`.": f"one of {', '.join(f'`{x}`' for x in SIZES)}.",
     "one of `SURFACES`.": f"one of {', '.join(f'`{x}`' for x in SURFACES)}.",
 }
-"""Meanings that name objects of Python, as readers of files know them."""
+"""Replacements of Python objects in meanings, in terms of files."""
 
 
 class Key(NamedTuple):
-    """A key: its name, what it takes, SI unit, default ("" where none is taken; `required` where
-    it must be given) and meaning.
+    """A key of a table.
+
+    It has its name, type, SI unit, default ("" for none; `required` if it must be given) and
+    meaning.
     """
 
     name: str
@@ -52,7 +55,7 @@ class Key(NamedTuple):
 
 
 class Section(NamedTuple):
-    """Keys of one table of a file: how its header is written, and what it is."""
+    """Keys of one table of a file, with its header and its meaning."""
 
     header: str
     meaning: str
@@ -60,7 +63,7 @@ class Section(NamedTuple):
 
 
 def sections(word: str = "") -> list[Section]:
-    """Every table of a mechanism file, or those that have a word in their header, or in a key."""
+    """Every table of a mechanism file, or those with a word in their header or in a key."""
     word = word.lower()
     found = []
     for section in _sections():
@@ -114,7 +117,7 @@ def _nested(part: type) -> Iterator[tuple[str, type]]:
 
 
 def _part(t: object) -> type | None:
-    """The dataclass that a type holds, or None."""
+    """Return the dataclass that a type contains, or None."""
     if dataclasses.is_dataclass(t) and isinstance(t, type):
         return t
     return next(filter(None, map(_part, typing.get_args(t))), None)
@@ -168,7 +171,7 @@ def _default(field: dataclasses.Field) -> str:
 
 
 def _takes(t: object) -> str:
-    """What a key takes, in words."""
+    """Describe the type of a key in words."""
     origin, of = typing.get_origin(t), typing.get_args(t)
     if origin in (types.UnionType, typing.Union):
         found = list(dict.fromkeys(_takes(x) for x in of if x is not type(None)))
@@ -189,7 +192,7 @@ def _takes(t: object) -> str:
 
 
 def _meanings(part: type) -> dict[str, str]:
-    """What a docstring says of each field, whose names may share a line."""
+    """The meaning of each field in a docstring; several fields may share a line."""
     found: dict[str, str] = {}
     text = inspect.getdoc(part) or ""
     body = re.split(r"\n(?:Attributes|Args):\n", text, maxsplit=1)
@@ -199,7 +202,7 @@ def _meanings(part: type) -> dict[str, str]:
     for line in body[1].splitlines():
         if line and not line.startswith(" "):
             break
-        # "between: two points; or joint: a joint" says two fields
+        # "between: two points; or joint: a joint" has the meanings of two fields
         entry = re.match(r"^ {4}(\w+(?:, \w+)*): (.*)$", line)
         if entry:
             names = entry[1].split(", ")
@@ -214,7 +217,7 @@ def _meanings(part: type) -> dict[str, str]:
 
 
 def _first(part: type) -> str:
-    """The first sentence of a docstring."""
+    """The first paragraph of a docstring."""
     return (inspect.getdoc(part) or "").split("\n\n")[0].replace("\n", " ")
 
 

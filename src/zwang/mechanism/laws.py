@@ -1,7 +1,6 @@
-"""Laws: relations between coordinates of several joints, distances of points, and time, as
-constraints `φ = f(x₁, x₂, …, t)`.
+"""Laws: constraints `φ = f(x₁, x₂, …, t)` on coordinates, distances of points, and time.
 
-A gear of any ratio, a rope over pulleys (distances whose sum stays), a differential, a mixer of
+A gear of any ratio, a rope over pulleys (distances with a constant sum), a differential, a mixer of
 hinges: each is one formula that stays zero.
 """
 
@@ -24,12 +23,12 @@ from zwang.mechanism.schema import Law
 
 @dataclasses.dataclass(frozen=True)
 class ResolvedLaw:
-    """A law whose names are known.
+    """A law with resolved names.
 
     Attributes:
         name: of the law.
         equation: its formula.
-        ends: the points and coordinates by the names that the formula has for them.
+        ends: the points and coordinates by their names in the formula.
     """
 
     name: str
@@ -37,7 +36,7 @@ class ResolvedLaw:
     ends: Mapping[str, Ends]
 
     def constraint(self, joints: JointConstraints, time: float | None = None) -> Holonomic:
-        """The law as a constraint, or as it stands at an instant, for which no time passes."""
+        """The law as a constraint; with `time`, frozen at that instant."""
         coordinates = {name: joints.coordinate(ends) for name, ends in self.ends.items()}
         equation = self.equation
 
@@ -52,7 +51,7 @@ class ResolvedLaw:
 def formula_coordinates(
     of: Mapping, joints: JointConstraints, where: tuple[str, ...], name: str
 ) -> dict[str, Ends]:
-    """Coordinates by the names that formulas have for them, angles in space with their turns."""
+    """Coordinates by their names in formulas; angles in space count turns."""
     if not of:
         raise PartError((*where, "of"), "is empty; name the coordinates that the formula relates.")
     ends = named_coordinates(of, joints, (*where, "of"))
@@ -62,10 +61,10 @@ def formula_coordinates(
 
 
 def resolved_law(name: str, law: Law, joints: JointConstraints) -> ResolvedLaw:
-    """A law with its coordinates found, of which angles in space count their turns.
+    """Resolve a law; angles in space among its coordinates count turns.
 
     Raises:
-        PartError: for a law that makes no sense, naming it.
+        PartError: for an invalid law, by name.
     """
     where = ("laws", name)
     ends = formula_coordinates(law.of, joints, where, name)
@@ -78,10 +77,10 @@ def resolved_law(name: str, law: Law, joints: JointConstraints) -> ResolvedLaw:
 def named_coordinates(
     of: Mapping[str, str | tuple[str, str]], joints: JointConstraints, where: tuple[str, ...]
 ) -> dict[str, Ends]:
-    """Coordinates by the names that a formula has for them.
+    """Coordinates by their names in a formula.
 
     Raises:
-        PartError: for a name that a formula cannot have, or a coordinate that there is not.
+        PartError: for a name that a formula cannot have, or a coordinate that does not exist.
     """
     ends: dict[str, Ends] = {}
     for short, given in of.items():

@@ -1,20 +1,21 @@
-"""Rows of a joint that closes a loop which the linkage meets by itself, decided once from its axes.
+"""Redundant rows of a joint that closes a loop, decided once from the axes of the loop.
 
-A chain of hinges with parallel axes moves its last body in a plane, whatever the hinges do: of a
-ball joint that closes such a loop the row across the plane is always met, and of a hinge also the
-two rows of its axis. Files give axes to 5 to 16 digits. Axes that are parallel up to these digits
-leave a row that is neither there nor none: brought to unit length it would lock the linkage, and
-every method would have to decide about it anew. Here it is decided once, by geometry:
+A chain of hinges with parallel axes moves its last body in a plane for any angles of the hinges: of
+a ball joint that closes such a loop the row across the plane is always satisfied, and of a hinge
+also the two rows of its axis. Files give axes with 5 to 16 digits. Axes that are parallel up to
+these digits leave a row that is neither satisfied nor independent: scaled to unit length it would
+lock the linkage, and every method would have to decide about it again. Here it is decided once, by
+geometry:
 
     1. the joints of the chain generate a group of motions, if their axes are parallel, or meet in
        a point, up to an angle;
     2. within this group the rows φ of the closing joint have the Jacobian K; rows that depend on
-       each other at every closed configuration, Uᵀ K = 0, say nothing;
-    3. φ ← (I − U Uᵀ) φ, which makes rows that hardly depend on each other depend exactly.
+       each other at every closed configuration, Uᵀ K = 0, are redundant;
+    3. φ ← (I − U Uᵀ) φ makes nearly dependent rows exactly dependent.
 
 | the joints of the chain | the group |
 |---|---|
-| hinges or screws with one axis, slides along it | turns about the axis, slides along it, or both |
+| hinges or screws with one axis, slides along it | rotations about it, slides along it, or both |
 | hinges with parallel axes, slides across them | motions of a plane |
 | hinges or screws with parallel axes, slides | those and the slide along the axes |
 | hinges with axes through one point, ball joints at it | rotations about the point |
@@ -40,41 +41,45 @@ from zwang.mechanism.relative_pose import RelativePose
 
 PARALLEL = 2e-5
 """Angle up to which axes count as parallel [rad]: quarter and half turns in files of five digits,
-1.5708 and 3.1416, are off by 4e-6 and 7e-6, and an axis may come by two of them."""
+1.5708 and 3.1416, are off by 4e-6 and 7e-6, and an axis may be the product of two of them.
+"""
 NEARLY_PARALLEL_AXES = 2e-2
-"""Axes within this angle [rad] were most probably meant to be parallel: a linkage that they lock is
-named."""
+"""Angle up to which axes were most probably meant to be parallel [rad]: a linkage that such axes
+lock is reported.
+"""
 ROUND_OFF_ANGLE = 1e-12
-"""Angle [rad] that is the round-off of a product of rotations and is not worth a word."""
+"""Angle that is the round-off of a product of rotations [rad] and is not reported."""
 ALIGNED = 1e-3
-"""Entries of U below this are zero: a row that is all but met is met. What is kept tilts by this
-angle, which changes its range by 1e-6 and leaves 1e-3 of the gap across."""
+"""Size below which entries of U are zero: a nearly redundant row is redundant. The kept rows tilt
+by this angle, which changes their range by 1e-6 and leaves 1e-3 of the gap across.
+"""
 CENTRAL_STEP = 1e-5
-"""Step of central differences on a loop of size 1, which leave 1e-10."""
+"""Step of central differences on a loop of size 1, with an error of 1e-10."""
 CLOSING_STEPS, CLOSED_STARTS = 30, 4
-"""Newton steps to a closed configuration, and how many of these are looked at."""
+"""Newton steps to a closed configuration, and number of configurations that are examined."""
 ROUNDED = "rows of loops that a linkage with exact axes meets by itself:"
-"""Beginning of the sentence that lists them."""
+"""Begin of the sentence that lists the dropped rows."""
 COAXIAL = 1e-3
-"""Distance up to which axes may be taken for one axis, beside the size of a loop: an eccentric is
-farther off, and was meant to be."""
+"""Distance up to which axes may be taken for one axis, relative to the size of a loop: an eccentric
+is farther off, on purpose.
+"""
 CUT = 1e-3
-"""Part of the largest singular value of K, or of 1, below which Newton's step takes one for zero.
+"""Size, relative to the largest singular value of K, or to 1, below which Newton's step takes a
+singular value for zero.
 """
 
 
 @dataclasses.dataclass(frozen=True)
 class LoopRows:
-    """What of a closing joint's rows a loop needs.
+    """The rows of a closing joint that a loop needs.
 
     Attributes:
         keep: the projector I − U Uᵀ, shape (rows, rows).
-        dropped: how many rows are met by themselves, the rank of U.
-        off: the largest angle by which an axis misses what makes them so [rad, or of the loop's
-            size].
-        joint: the joint that is off most.
-        by_places: whether places of axes make it so, as where they meet in a point, beside their
-            directions.
+        dropped: number of redundant rows, the rank of U.
+        off: the largest deviation of an axis from the exact case [rad, or of the loop's size].
+        joint: the joint with the largest deviation.
+        by_places: whether the redundancy depends on positions of axes, as if they meet in a point,
+            and not only on their directions.
     """
 
     keep: np.ndarray
@@ -85,19 +90,19 @@ class LoopRows:
 
     @property
     def exact(self) -> bool:
-        """Whether the rows are met up to round-off, as they stand."""
+        """Return whether the rows are redundant up to round-off without a change."""
         return self.off <= ROUND_OFF_ANGLE
 
 
 @dataclasses.dataclass(frozen=True)
 class ClosedChain:
-    """A chain of joints and the joint that closes it, where the coordinates of the chain are zero.
+    """A chain of joints at coordinates zero, and the joint that closes it.
 
     Attributes:
         name, kind: of the closing joint.
         twists: of the joints of the chain by name, shapes (6,) or (n, 6).
         first, second: the closing joint's frames, rigid motions (4, 4).
-        places: where the bodies of the chain are, which say how large it is, shape (n, 3) [m].
+        places: positions of the bodies of the chain, which determine its size, shape (n, 3) [m].
         options: of the closing joint, as its equations take them.
         d: 2 in the plane, 3 in space.
         first_joints: joints of the chain that carry the first frame; the others carry the second.
@@ -115,13 +120,13 @@ class ClosedChain:
 
     @property
     def equations(self) -> JointEquations | None:
-        """Those of the closing joint."""
+        """The equations of the closing joint."""
         return self.kind.equations(self.d)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Scaled:
-    """A loop about the first frame's place, lengths in units of the loop's size.
+    """A loop relative to the first frame's position, with lengths in units of the loop's size.
 
     Attributes:
         first, second: frames, as in `ClosedChain`.
@@ -137,8 +142,9 @@ class _Scaled:
 
 @dataclasses.dataclass(frozen=True)
 class _Group:
-    """A group of motions by its twists, shape (k, 6), and how far each twist of a chain is off;
-    `at_one_place` where all turns of it are about one axis or point.
+    """A group of motions by its twists, shape (k, 6), and the deviation of each twist of a chain.
+
+    `at_one_place` says whether all its rotations are about one axis or point.
     """
 
     basis: np.ndarray
@@ -147,12 +153,12 @@ class _Group:
 
 
 def loop_rows(loop: ClosedChain, within: float = PARALLEL) -> LoopRows | None:
-    """The rows that a loop needs; None if it needs all.
+    """Return the rows that a loop needs; None if it needs all.
 
     Args:
         loop: the loop.
-        within: angle up to which axes are parallel [rad], lengths relative to the loop's size
-            equal; 0 takes all rows as they are.
+        within: angle up to which axes are parallel [rad], and lengths relative to the loop's size
+            are equal; 0 keeps all rows.
     """
     equations, kind = loop.equations, loop.kind
     if not within > 0 or equations is None or equations.position is None or not loop.twists:
@@ -162,7 +168,8 @@ def loop_rows(loop: ClosedChain, within: float = PARALLEL) -> LoopRows | None:
     names = [name for name, twist in loop.twists.items() for _ in np.atleast_2d(twist)]
     scaled = scaled_chain(loop)
     group = _group(scaled.twists, within)
-    if group is None or len(group.basis) == 3 * (loop.d - 1):  # rows are independent in all motions
+    # Rows are independent in the group of all motions.
+    if group is None or len(group.basis) == 3 * (loop.d - 1):
         return None
     with on_host():
         closed = [*_closed(loop, scaled, group.basis, within)]
@@ -175,7 +182,7 @@ def loop_rows(loop: ClosedChain, within: float = PARALLEL) -> LoopRows | None:
         return None
     worst = int(np.argmax(group.off))
     off = float(np.max(group.off))
-    # the closing joint's own axes and places beside the group
+    # deviation of the closing joint's own axes and positions from the group
     own = np.max(np.abs(gaps))
     joint = names[worst] if off >= own else loop.name
     keep, dropped = np.eye(len(U)) - U @ U.T, U.shape[1]
@@ -183,7 +190,7 @@ def loop_rows(loop: ClosedChain, within: float = PARALLEL) -> LoopRows | None:
 
 
 def scaled_chain(loop: ClosedChain, about: np.ndarray | None = None, size: float = 0.0) -> _Scaled:
-    """A loop in units of its size, or of another one, about its first end or another place."""
+    """Scale a loop by its size, or another one, relative to its first end or another position."""
     center = loop.first[:3, 3] if about is None else about
     twists = np.concatenate([np.atleast_2d(x) for x in loop.twists.values()])
     turning = np.any(twists[:, 3:], axis=1)
@@ -199,13 +206,13 @@ def scaled_chain(loop: ClosedChain, about: np.ndarray | None = None, size: float
 
 
 def _group(twists: np.ndarray, within: float) -> _Group | None:
-    """The smallest group of the table above that has the twists."""
+    """The smallest group of the table above that contains the twists."""
     v, w = twists[:, :3], twists[:, 3:]
     turns = np.any(w, axis=1)
     if not np.any(turns):
         ways = Decomposition(v, within, beside=1.0).row_space.T
         return _Group(np.pad(ways, ((0, 0), (0, 3))), np.linalg.norm(v - v @ ways.T @ ways, axis=1))
-    # the direction that all axes have, up to their sign
+    # the common direction of all axes, up to sign
     along = Decomposition(w[turns]).right[:, 0]
     tilt = np.linalg.norm(np.cross(w, along), axis=1)
     advance = np.abs(np.where(turns, np.sum(v * w, axis=1), v @ along))
@@ -221,7 +228,7 @@ def _group(twists: np.ndarray, within: float) -> _Group | None:
         )
     if not np.all(turns) or np.max(advance) > within:
         return None
-    # the point that is nearest to all axes
+    # the point nearest to all axes
     flat_to = np.eye(3) - w[:, :, None] * w[:, None, :]
     feet = np.cross(w, v)
     point = Decomposition(flat_to.sum(axis=0)).solve(np.einsum("nij,nj->i", flat_to, feet))
@@ -233,8 +240,9 @@ def _group(twists: np.ndarray, within: float) -> _Group | None:
 
 
 def _about_one_axis(v: np.ndarray, w: np.ndarray, along: np.ndarray, within: float):
-    """The group of turns about one axis and slides along it that has the twists, whose axes are
-    parallel; None if there are several axes, or slides across them.
+    """The group of rotations about one axis and slides along it that contains the twists.
+
+    Their axes are parallel; None if there are several axes, or slides across them.
     """
     turns, flat = np.any(w, axis=1), np.eye(3) - np.outer(along, along)
     feet = np.cross(w, v) @ flat
@@ -253,8 +261,9 @@ def _about_one_axis(v: np.ndarray, w: np.ndarray, along: np.ndarray, within: flo
 
 
 def scaled_rows(loop: ClosedChain, scaled: _Scaled) -> Callable[[np.ndarray], np.ndarray]:
-    """The closing joint's rows of the second frame, lengths in units of the loop's size; those of a
-    formula in units of their slope.
+    """The closing joint's rows of the second frame, with lengths in units of the loop's size.
+
+    Those of a formula are in units of their slope.
     """
     equations = loop.equations
     assert equations is not None and equations.position is not None
@@ -290,9 +299,7 @@ def _slope(rows: Callable, at: np.ndarray, basis: np.ndarray) -> np.ndarray:
 def _closed(
     loop: ClosedChain, scaled: _Scaled, basis: np.ndarray, within: float
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Rows and their Jacobian along a group, at configurations of it in which the joint is closed
-    up to `within`.
-    """
+    """Rows and their Jacobian along a group, at configurations closed up to `within`."""
     rows = scaled_rows(loop, scaled)
 
     def moved(at: np.ndarray, way: np.ndarray) -> np.ndarray:
@@ -304,8 +311,8 @@ def _closed(
     for start in range(CLOSED_STARTS):
         at = moved(scaled.second, start * random.standard_normal(len(basis)))
         for _ in range(CLOSING_STEPS):
-            # beside the slope of a row that a motion changes, as the differences of rows that none
-            # does are round-off
+            # Relative to the slope of a row that depends on the motion, as differences of rows that
+            # do not are round-off.
             way = -Decomposition(_slope(rows, at, basis), CUT, least=1.0).solve(rows(at))
             at = moved(at, way / max(1.0, np.linalg.norm(way)))
             if np.linalg.norm(way) < CENTRAL_STEP**2:
@@ -315,8 +322,9 @@ def _closed(
 
 
 def _met(K: np.ndarray, units: tuple[str, ...], within: float) -> np.ndarray:
-    """Combinations U of rows, of one unit each, with Uᵀ K = 0 up to `within`; lengths first, angles
-    beside the lengths that are kept.
+    """Combinations U of rows, of one unit each, with Uᵀ K = 0 up to `within`.
+
+    Lengths come first, and angles are combined with the lengths that are kept.
     """
     units = units * (len(K) // len(units))
     found, kept = np.zeros((len(K), 0)), np.zeros((0, K.shape[1]))
@@ -333,7 +341,7 @@ def _met(K: np.ndarray, units: tuple[str, ...], within: float) -> np.ndarray:
 
 
 def _plain(U: np.ndarray) -> np.ndarray:
-    """A basis of the same space along the axes where it has them, without small entries."""
+    """A basis of the same space, along coordinate axes if possible, without small entries."""
     left, found = U @ U.T, np.zeros((len(U), 0))
     for _ in range(U.shape[1]):
         column = left[:, np.argmax(np.diag(left))]
@@ -347,11 +355,11 @@ def _plain(U: np.ndarray) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class LoopDecisions:
-    """What was decided about the loops of a linkage.
+    """The decisions about the loops of a linkage.
 
     Attributes:
-        found: by name, of loops that need not all rows of their closing joint.
-        locked: loops that keep rows which exact axes would meet, in words.
+        found: by name, for loops that do not need all rows of their closing joint.
+        locked: loops that keep rows which would be redundant for exact axes, in words.
     """
 
     found: Mapping[str, LoopRows] = dataclasses.field(default_factory=dict)
@@ -364,20 +372,20 @@ class LoopDecisions:
 
     @property
     def inexact(self) -> LoopDecisions:
-        """Those whose axes are off by more than round-off."""
+        """The decisions for loops with deviations above round-off."""
         found = {name: x for name, x in self.found.items() if not x.exact}
         return dataclasses.replace(self, found=found)
 
     @property
     def whole(self) -> LoopDecisions:
-        """Likewise, where loops with exact axes keep all their rows, and other axes may follow."""
+        """The decisions with all rows kept for loops with exact axes; other axes may follow."""
         whole = lambda x: dataclasses.replace(x, keep=np.eye(len(x.keep)), dropped=0)
         found = {name: whole(x) if x.exact else x for name, x in self.found.items()}
         return dataclasses.replace(self, found=found)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The sentence that lists rows taken out by more than round-off, if there are any."""
+        """The sentence that lists rows dropped with deviations above round-off, if any."""
         listed = [
             f"{name} ({x.dropped} row{'s' if x.dropped > 1 else ''}; {_off(x)})"
             for name, x in self.inexact.found.items()
@@ -386,7 +394,7 @@ class LoopDecisions:
 
 
 def decided(chains: Iterable[ClosedChain], within: float) -> LoopDecisions:
-    """`loop_rows` of every loop, and the loops that a larger angle would free."""
+    """`loop_rows` of every loop, and the loops that a larger angle would unlock."""
     found, locked = {}, []
     for chain in chains:
         if (rows := loop_rows(chain, within)) is not None:
@@ -402,15 +410,13 @@ def decided(chains: Iterable[ClosedChain], within: float) -> LoopDecisions:
 
 
 def projectors(names: Sequence[str], keep: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The projectors of joints of one kind, the identity where all rows are kept."""
+    """The projectors of joints of one kind, the identity if all rows are kept."""
     (size,) = {len(x) for name, x in keep.items() if name in names}
     return np.array([keep.get(name, np.eye(size)) for name in names])
 
 
 def projected_rows(keep, rows):
-    """The rows of several joints with what their loops meet by themselves taken out, shape
-    (n, rows).
-    """
+    """The rows of several joints after projection onto the kept ones, shape (n, rows)."""
     return xp.einsum("nij,nj->ni", keep, xp.reshape(rows, (len(keep), -1)))
 
 
@@ -419,6 +425,6 @@ def _off(found: LoopRows) -> str:
 
 
 def allowing(off: float) -> str:
-    """An angle with one digit that allows another one."""
+    """An angle with one digit that is at least another one."""
     digit = 10.0 ** np.floor(np.log10(off))
     return f"{np.ceil(1.1 * off / digit) * digit:.0e}"

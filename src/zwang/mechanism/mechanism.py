@@ -1,4 +1,4 @@
-"""A mechanism as a file or Python declares it, and what it becomes: its model and its start."""
+"""A mechanism as declared in a file or in Python, with its model and its start."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 
 class Placed(NamedTuple):
-    """Where a mechanism's parts are.
+    """Positions of a mechanism's parts.
 
     Attributes:
         points: all points, in the order of `geometry`.
@@ -77,8 +77,9 @@ class Placed(NamedTuple):
 
 
 MOST_PLACED_BY_NUMPY = 500
-"""Configurations from which on those of a tree of bodies take longer by NumPy, a millisecond each,
-than a program takes to compile."""
+"""Number of configurations of a tree of bodies from which on NumPy, with a millisecond each, takes
+longer than the compilation of a program.
+"""
 
 
 def _placed(frames, body_state, params, still, q) -> Placed:
@@ -86,7 +87,7 @@ def _placed(frames, body_state, params, still, q) -> Placed:
 
 
 def same_numbers(x, y) -> bool:
-    """Whether two trees of parameters hold the same numbers."""
+    """Return whether two trees of parameters hold the same numbers."""
     alike = jax.tree.map(np.shape, x) == jax.tree.map(np.shape, y)
     return alike and jax.tree.all(jax.tree.map(np.array_equal, x, y))
 
@@ -109,7 +110,7 @@ PARTS: dict[str, type] = {
     "servo": ServoConstraint,
     "actuators": Actuator,
 }
-"""Parts of a mechanism by name, and what each of them is."""
+"""Parts of a mechanism by name, and their classes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,39 +118,40 @@ class Mechanism:
     """Bodies and joints as a model.
 
     Bodies keep all their coordinates (`zwang.bodies`); joints and drives are constraints, springs
-    and forces are forces. Every part has a name, by which results know it. Redundant joints are
-    normal. In joint coordinates, joints that span a tree carry the bodies and are no constraints;
-    all others are, as before. Both have one motion.
+    and forces are forces. Every part has a name, which results use. Joints may be redundant. In
+    joint coordinates a spanning tree of joints carries the bodies and is no constraint; all other
+    joints are. Both kinds of coordinates give the same motion.
 
     Args:
         bodies: by name.
         joints: by name, of the kinds in `zwang.mechanism.KINDS`.
         drives, springs, bushings, forces: by name.
         laws: relations between coordinates of several joints, by name.
-        gaps: what may open and close between such coordinates, by name: walls, play.
-        ropes: what pulls only, over points, by name.
-        contacts: shapes that touch each other, by name.
-        frictions: dry friction between such coordinates, by name: brakes, clutches, drives that
-            give way, wheels on the ground.
+        gaps: unilateral conditions on such coordinates, by name: walls, backlash.
+        ropes: ropes over points, which only pull, by name.
+        contacts: contacts of two shapes, by name.
+        frictions: dry friction between such coordinates, by name: brakes, clutches, slipping
+            drives, wheels on the ground.
         switches: when joints, laws and drives hold, by their names; `zw.simulate` takes them.
-        tables: functions that formulas may call, by name.
+        tables: functions for formulas, by name.
         servo: servo constraints, by name, which the actuators enforce; passive joints react to
             them.
         actuators: by name.
         ground: points of the frame, by name.
         world: "plane" or "space".
         gravity: acceleration of gravity [m/s²]; by default 9.81 downwards along the last axis.
-        start: where joints start, by name of the joint, or of its coordinate ("shaft.first") where
-            it has several; the rest is as near to the bodies' rough places as the joints allow.
+        start: initial values of joints, by name of the joint, or of its coordinate ("shaft.first")
+            if it has several; the rest is as near to the bodies' rough positions as the joints
+            allow.
         coordinates: "maximal" (every body's) or "joint".
         parallel: angle up to which axes of joints in a closed loop count as parallel, or as meeting
             in a point [rad] (`zwang.mechanism.loop_rows`); 0 keeps every row of every joint.
-        parameters: numbers for formulas, by name; traced, so that other ones compile nothing.
+        parameters: numbers for formulas, by name; traced, so that other values compile nothing.
         run, look: how to run and draw it.
-        name, description, source, tags: for people.
+        name, description, source, tags: texts for readers, without effect on the model.
 
     Raises:
-        PartError: for a part that makes no sense, naming it.
+        PartError: for an invalid part, by name.
     Example:
         >>> mechanism = Mechanism(
         ...     bodies={"rod": Link(length=1.0, angle=0.5)},
@@ -212,7 +214,7 @@ class Mechanism:
         self.compiled.check()
 
     def _refuse_kinds(self) -> None:
-        """Raise for what is of a wrong kind; files are checked by the schema, Python is not."""
+        """Raise for a value of a wrong type; the schema checks files, but not Python arguments."""
         said = "Mechanism: {}".format
         for name, kind in PARTS.items():
             named(getattr(self, name), kind, said(name), f"{kind.__name__}(...)")
@@ -243,9 +245,11 @@ class Mechanism:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is in the model and looks wrong, a sentence each: moments of inertia that no body
-        has, which are taken as they stand, as in robot files; axes of loops that are off by more
-        than round-off, with the angle, whose rows were taken out.
+        """Suspicious data in the model, a sentence each.
+
+        They are moments of inertia that no body can have, which are used unchanged, as in robot
+        files; and axes of loops with deviations above round-off, with the angle, whose rows were
+        dropped.
         """
         found = []
         for body in self.geometry.bodies if self.d == 3 else ():
@@ -263,12 +267,12 @@ class Mechanism:
 
     @cached_property
     def compiled(self) -> CompiledMechanism:
-        """What it becomes: joints, tree, forces, servo, and the model of them."""
+        """The compiled mechanism: joints, tree, forces, servo, and model."""
         return CompiledMechanism(self)
 
     @cached_property
     def maximal(self) -> Mechanism:
-        """The same with all coordinates of its bodies."""
+        """The same mechanism with all coordinates of its bodies."""
         if self.coordinates == "maximal":
             return self
         return dataclasses.replace(self, coordinates="maximal")
@@ -291,13 +295,14 @@ class Mechanism:
 
     @property
     def params(self) -> dict:
-        """Parameters of the model's functions: masses, places of points, options of joints,
-        springs, parameters of formulas.
+        """Parameters of the model's functions.
+
+        They are masses, positions of points, options of joints, springs, parameters of formulas.
         """
         return self.compiled.params
 
     def with_params(self, params: dict) -> Mechanism:
-        """The same mechanism with other numbers in its model, as `params` of a run are to it.
+        """Return the mechanism with other numbers in its model, as `params` of a run set them.
 
         Args:
             params: parameters that differ, as in `zw.simulate`.
@@ -326,29 +331,30 @@ class Mechanism:
         return other
 
     def of_run(self, run: Run) -> Mechanism:
-        """The mechanism with the parameters of a run, whose model may have more of its own."""
+        """Return the mechanism with the parameters of a run, whose model may have further ones."""
         given, own = run.flow.dynamics.p, self.params
         changed = {n: given[n] for n in own if n in given and not same_numbers(given[n], own[n])}
         return self.with_params(changed) if changed else self
 
     @property
     def constraints(self) -> tuple[AbstractConstraint, ...]:
-        """Joints of a kind under one function, then drives."""
+        """Constraints: one function for the joints of a kind, then drives."""
         return self.compiled.constraints
 
     @cached_property
     def start_state(self) -> State:
-        """The mechanism put together: positions first, then velocities, least moved from the rough
-        start in the mass metric.
+        """The assembled start, nearest to the rough start: positions, then velocities.
+
+        The distance of velocities is measured in the mass metric.
 
         Raises:
-            AssemblyError: if it cannot be, with the joint that stays open most.
+            AssemblyError: if it cannot be assembled, with the joint of the largest residual.
         """
         idle = idle_at_start(self.switches)
         if not idle:
             with outside_of_programs():
                 return assemble(self)
-        # what does not hold at the start is not there, nor what may let go of it
+        # Parts that do not hold at the start are left out, and so are inequalities and friction.
         parts = ("joints", "laws", "drives")
         held = {x: {n: y for n, y in getattr(self, x).items() if n not in idle} for x in parts}
         loose = {x: {} for x in ("switches", "gaps", "ropes", "contacts", "frictions")}
@@ -363,19 +369,20 @@ class Mechanism:
         return found
 
     def frames(self, q) -> Frames:
-        """Where all points are, in the order of `geometry`."""
+        """Frames of all points, in the order of `geometry`."""
         return self.compiled.joints.frames(q, self.params)
 
     def placed(self, q) -> Placed:
-        """Where points and bodies are in many configurations, shape (n, nq): on the host, or traced
-        where q is.
+        """Positions of points and bodies in many configurations, shape (n, nq).
+
+        They are computed on the host, or traced if q is.
         """
         made, tree = self.compiled, self.compiled.tree
         still = np.zeros(len(made.geometry.v) if tree is None else tree.tree.branching.nv)
         if not is_concrete(q) or (tree is not None and len(q) > MOST_PLACED_BY_NUMPY):
             return mapped(_placed, (made.joints.frames, made.body_state, self.params, still), q)
         q = np.asarray(q, float)
-        # without a tree the first ones of q are those of the bodies
+        # Without a tree the first entries of q are those of the bodies.
         places = q[:, : made.joints.turns.bodies]
         params = jax.tree.map(np.asarray, self.params)
         with on_host():

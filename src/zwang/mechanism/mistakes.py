@@ -1,4 +1,4 @@
-"""Mistakes in a mechanism file, in words of mechanics: what pydantic found, all of it at once."""
+"""Errors of a mechanism file in terms of mechanics: all that pydantic has found, at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXPECTED = {
     "int": "expected a whole number",
     "float": "expected a number",
 }
-"""What a value should have been, by what pydantic calls the mistake."""
+"""Expected values, by pydantic's name of the error."""
 AXES = "axes belong to points: give the first point of 'between' its 'angle', in space its 'axis'"
 OTHER_WORDS = {
     "bodies": {"m": "mass", "position": "at", "pos": "at", "shape": "shapes"},
@@ -45,23 +45,23 @@ OTHER_WORDS = {
 }
 """Fields as other programs call them, by table: the field here, or a sentence."""
 MOST_MISTAKES = 8
-"""Most mistakes that one message lists."""
+"""Largest number of errors that one message lists."""
 
 
 class MistakesError(PartError):
-    """Everything that is wrong with the fields of a file; as an exception the first of it.
+    """All invalid fields of a file; as an exception it has the text of the first one.
 
     Attributes:
-        found: the mistakes, at least one.
+        found: the errors, at least one.
     """
 
     def __init__(self, found: list[PartError]):
-        # of a field that is missing and one that does not exist the second says what was meant
+        # If a field is missing and another does not exist, the second error is more useful.
         self.found = sorted(found, key=lambda x: "is missing" in x.message)
         super().__init__(self.found[0].where, self.found[0].message)
 
     def listed(self, line_of: Callable[[tuple[str, ...]], int | None]) -> str:
-        """The first of them, and in short where the others are."""
+        """The first error, and the places of the others."""
         others = []
         for mistake in self.found[1:MOST_MISTAKES]:
             line, short = line_of(mistake.where), str(mistake).split("; ")[0].rstrip(".")
@@ -72,30 +72,34 @@ class MistakesError(PartError):
 
 
 def _forms(place: tuple[str | int, ...]) -> list[int]:
-    """Where in a place the name of a form stands that was tried, `Point` or `tuple[...]`, and no
-    name of the user's, of which there are two at most.
+    """Positions in a path of the alternatives, `Point` or `tuple[...]`, that pydantic tried.
+
+    The user's own names come first in a path; there are two at most.
     """
     form = lambda x: isinstance(x, str) and (x == "Point" or x.startswith("tuple["))
     return [i for i, x in enumerate(place) if i > 1 and form(x)]
 
 
 def of_the_form_given(found) -> bool:
-    """Whether a mistake is one of what was written: a table with a mistake is not a wrong list."""
+    """Return whether an error is about the alternative that was written.
+
+    A table with an error is not an invalid list.
+    """
     loc = found["loc"]
-    # the list that was tried in the table's place; a table in one of its fields is a mistake
+    # The list was tried in place of the table; an error in a field of the table is genuine.
     tried = len(loc) - 1 in _forms(loc)
     return not (isinstance(found["input"], dict) and found["type"] == "tuple_type" and tried)
 
 
 def explained(found) -> PartError:
-    """What pydantic found, in words of mechanics."""
+    """Format an error of pydantic in terms of mechanics."""
     cause = found.get("ctx", {}).get("error")
     if isinstance(cause, PartError):
         return cause
-    # of fields that take a table or a list, pydantic adds which of the two it has tried
+    # For fields that take a table or a list, pydantic adds which of the two it has tried.
     tried = _forms(found["loc"])
     where: tuple[str, ...] = tuple(str(x) for i, x in enumerate(found["loc"]) if i not in tried)
-    # entries of a list have no lines of their own
+    # Entries of a list have no lines of their own.
     known = where if len(where) < 3 or where[0] not in PARTS else where[:3]
     if found["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
         return PartError(where, f"there is no {where[len(where) - 1]!r} here{_field_meant(where)}")
@@ -118,7 +122,7 @@ def explained(found) -> PartError:
 
 
 def _field_meant(where: tuple[str, ...]) -> str:
-    """The end of a sentence about a field that does not exist: which was meant, and which do."""
+    """The end of a sentence about an unknown field: the probable one, and the existing ones."""
     fields = PARTS.get(where[0]) if len(where) == 3 else {1: Mechanism}.get(len(where))
     if fields is None:
         return "."

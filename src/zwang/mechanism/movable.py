@@ -1,19 +1,19 @@
-"""Loops that move only with exact data: the least change of places and axes after which they do.
+"""Loops that move only with exact data: the least change of positions and axes after which they do.
 
-Two parallel rods beside a third, Bennett's linkage, hinges in a plane: such loops have rows that
-depend on each other all along their motion, by lengths and angles that fit. Digits of a file leave
-singular values of K = ∂φ/∂q, here 1e-12 to 1e-3, that are neither zero nor a row, and lock the
-motion. What was meant is decided from all loops that share joints:
+Two parallel rods and a third one, Bennett's linkage, hinges in a plane: such loops have rows that
+are dependent all along their motion, owing to special lengths and angles. Rounded data in a file
+leave singular values of K = ∂φ/∂q, between 1e-12 and 1e-3, that are neither zero nor independent
+rows, and lock the motion. The exact data are determined from all loops that share joints:
 
-    1. qₖ: configurations along the motion that is left when these singular values count as zero
+    1. qₖ: configurations along the motion that remains if these singular values count as zero
     2. small motions ξ of points and axes, with  φ(qₖ, ξ) = 0  for all of them, the least Σ |ξ|²
 
 by Gauss-Newton. With U the left null space of K at a configuration and D = ∂φ/∂ξ, its steps are
 
     ξ ← E⁺ [Uᵀ (D ξ − φ)],  E = [Uᵀ D],    q ← q − K⁺ (φ + D Δξ)
 
-E has dependent rows of its own, up to how far the linkage is off: what is below counts as zero. The
-change is taken if residuals are of round-off, also at configurations in between.
+E has dependent rows of its own, up to the deviation of the linkage: smaller singular values count
+as zero. The change is accepted if residuals are round-off, also at configurations in between.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from zwang.inputs.arithmetic import on_host
 from zwang.mechanism.loop_rows import NEARLY_PARALLEL_AXES, ClosedChain, scaled_chain, scaled_rows
 
 ROUND_OFF_SLOPE = 1e-11
-"""Singular values of K up to this are zero: differences leave some 1e-12."""
+"""Singular values of K up to this are zero: differences have an error of some 1e-12."""
 REACHES = (0.4, -0.4, 1.0, -1.0, 1.7, -1.7)
-"""How far along its motion a linkage is looked at [rad, sizes]; between them it is checked."""
+"""Distances along its motion at which a linkage is examined [rad, sizes], checked in between."""
 PACE = 0.35
 """Longest step along a motion, which stays on the branch of a linkage [rad, sizes]."""
 CONDITIONS = 30.0
-"""Singular values of E, beside the largest, that are conditions on data, by how far the linkage is
-off: what follows from the others has values of that size, which vanish with it."""
+"""Factor on the deviation of the linkage that gives the size, relative to the largest, below which
+singular values of E belong to dependent conditions on data."""
 LEAST_CONDITION = 1e-10
-"""Below it a condition would be one of round-off."""
+"""Lower limit, below which a condition would be one of round-off."""
 CHANGES, CORRECTIONS = 15, 12
 """Gauss-Newton steps for data, and Newton steps for a configuration."""
 MET = 3e-13
@@ -52,8 +52,9 @@ STENCIL = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}
 NOTHING: Mapping[str, np.ndarray] = {}
 
 Slot = tuple[str, str]
-"""Where a small motion acts: ("before", joint) or ("after", joint), from there on outward, or
-("first", loop) and ("second", loop), the ends of a closing joint."""
+"""Place of a small motion: ("before", joint) or ("after", joint), from there on outward, or
+("first", loop) and ("second", loop), the ends of a closing joint.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,9 +62,9 @@ class Handle:
     """Data that may move as a whole: an axis, or a point of a body.
 
     Attributes:
-        name: what it is called.
-        place: where it is where all coordinates are zero [m], shape (3,).
-        slots: where it acts, with a sign.
+        name: of the data.
+        place: its position at coordinates zero [m], shape (3,).
+        slots: the places of its motion, each with a sign.
     """
 
     name: str
@@ -81,7 +82,7 @@ class Look(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Linkage:
-    """Loops that share joints, lengths in units of their size.
+    """Loops that share joints, with lengths in units of their size.
 
     Attributes:
         chains: the loops.
@@ -116,17 +117,19 @@ class Linkage:
 
     @cached_property
     def _starts(self) -> np.ndarray:
-        """Where the rows of each loop but the first begin."""
+        """First row of each loop except the first loop."""
         return np.cumsum([len(rows(x.second)) for x, rows, _ in self._scaled])[:-1]
 
     @property
     def ways(self) -> list[int]:
-        """Entries of twists that a loop may be moved by, in the plane three."""
+        """Entries of twists along which a loop may be moved, in the plane three."""
         return [0, 1, 5] if self.chains[0].d == 2 else [*range(6)]
 
     def look(self, q: np.ndarray, *, precise: bool = True) -> Look:
-        """Residual and its derivatives, lengths in units of the size; by differences that leave
-        1e-12, or 1e-10 while a configuration is being searched for.
+        """Residual and its derivatives, with lengths in units of the size.
+
+        They are differences with an error of 1e-12, or of 1e-10 while a configuration is being
+        searched for.
         """
         at = {name: i for i, name in enumerate(self.names)}
         phis, slopes, slots = [], [], []
@@ -173,14 +176,14 @@ class Linkage:
         return Look(np.concatenate(phis), np.vstack(slopes), found)
 
     def kept(self, here: Look, keep: Mapping[str, np.ndarray]) -> tuple[float, np.ndarray]:
-        """Largest residual of the rows that are kept, and their singular values, longest first."""
+        """Largest residual of the kept rows, and their singular values in descending order."""
         rows = np.split(np.column_stack([here.phi, here.K]), self._starts)
         parts = zip(self.chains, rows, strict=True)
         found = np.vstack([keep[c.name] @ x if c.name in keep else x for c, x in parts])
         return float(np.abs(found[:, 0]).max()), Decomposition(found[:, 1:]).singular_values
 
     def closed(self, q: np.ndarray, within: float) -> tuple[np.ndarray, Look]:
-        """The configuration near q that is closed but for singular values up to `within`."""
+        """The nearest configuration that is closed except for singular values up to `within`."""
         for _ in range(CORRECTIONS):
             here = self.look(q, precise=False)
             way = -_inverse(here.K, within) @ here.phi
@@ -190,7 +193,7 @@ class Linkage:
         return q, self.look(q)
 
     def along(self, q: np.ndarray, reach: float, within: float, way: np.ndarray) -> np.ndarray:
-        """The configuration after some way along the motion that is left, begun in a direction."""
+        """The configuration at a distance along the remaining motion, begun in a direction."""
         for _ in range(int(np.ceil(abs(reach) / PACE))):
             here = self.look(q, precise=False)
             free = Decomposition(here.K, within, beside=1.0).kernel
@@ -202,7 +205,7 @@ class Linkage:
 
 
 def groups(chains: Sequence[ClosedChain]) -> Iterator[list[ClosedChain]]:
-    """Loops that share joints, together."""
+    """Groups of loops that share joints."""
     rest = [c for c in chains if c.equations is not None and c.equations.position is not None]
     while rest:
         group, joints = [rest.pop(0)], set()
@@ -214,14 +217,14 @@ def groups(chains: Sequence[ClosedChain]) -> Iterator[list[ClosedChain]]:
 
 
 def linkage(chains: Sequence[ClosedChain]) -> Linkage:
-    """Loops in units of the largest of their sizes."""
+    """Scale loops by the largest of their sizes."""
     scaled = [scaled_chain(c) for c in chains]
     return Linkage(tuple(chains), chains[0].first[:3, 3], max(x.size for x in scaled))
 
 
 def _small(twist: np.ndarray) -> np.ndarray:
-    """The motion of a turn about the origin and a shift after it."""
-    # importing it takes 0.15 s, and most mechanisms move by data as they are
+    """The rigid motion of a rotation about the origin followed by a shift."""
+    # Importing it takes 0.15 s, and most mechanisms move without a change of data.
     from scipy.spatial.transform import Rotation
 
     g = np.eye(4)
@@ -231,8 +234,9 @@ def _small(twist: np.ndarray) -> np.ndarray:
 
 @cache
 def _differences(precise: bool) -> list[list[tuple]]:
-    """Weights of a central difference and the motions that it takes, for each entry of a twist: of
-    sixth order, which leaves 1e-12, or of second order, 1e-10.
+    """Weights of a central difference and its motions, for each entry of a twist.
+
+    It is of sixth order, with an error of 1e-12, or of second order, 1e-10.
     """
     step, weights = (3e-3, STENCIL) if precise else (1e-5, {1: 0.5})
     return [
@@ -242,7 +246,7 @@ def _differences(precise: bool) -> list[list[tuple]]:
 
 
 def moved_by(change: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """The rigid motion of a turn about a place and a shift, shape (4, 4)."""
+    """The rigid motion of a rotation about a point and a shift, shape (4, 4)."""
     g = _small(change)
     g[:3, 3] += place - g[:3, :3] @ place
     return g
@@ -255,15 +259,15 @@ def _inverse(K: np.ndarray, within: float) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class Stiffened:
-    """A linkage that the digits of its data keep from moving.
+    """A linkage that is locked by the rounding of its data.
 
     Attributes:
         linkage: the linkage.
         rank: of K where it moves.
-        rows: how many rows more K has along the motion.
-        off: the largest singular value that ought to be zero.
+        rows: additional rank of K along the motion.
+        off: the largest singular value that should be zero.
         at: configurations along the motion.
-        between: likewise, on which nothing is asked.
+        between: configurations in between, without conditions.
     """
 
     linkage: Linkage
@@ -280,15 +284,16 @@ def stiffened(
     within: float,
     kept_rows: Callable[[], Mapping[str, np.ndarray]] = dict,
 ) -> Stiffened | None:
-    """A linkage that would move if singular values up to `within` were zero; None for one that
-    moves, or that would not even then.
+    """A linkage that would move if singular values up to `within` were zero.
+
+    None for one that moves, or that would not move even then.
 
     Args:
         made: the linkage.
         start: a configuration near a closed one.
         within: the largest singular value that may have been meant to be zero.
-        kept_rows: projectors onto the rows of loops that are kept anyway, asked for only where all
-            rows leave something to decide.
+        kept_rows: projectors onto the rows of loops that are kept anyway, called only if all rows
+            leave something to decide.
     """
     stiff = lambda gap, s: gap > MET or bool(np.any((s > ROUND_OFF_SLOPE) & (s <= within)))
     with on_host():
@@ -300,7 +305,7 @@ def stiffened(
         several = here.K.shape[1] - int(np.sum(s > within)) > 1
         first = random.standard_normal(len(q))
         at = [made.along(q, REACHES[0], within, first)]
-        # at the start alone a linkage may happen to move, as one whose rods stand across
+        # At the start alone a linkage may happen to move, as one whose rods are perpendicular.
         begun = [here, made.look(at[0])]
         if not any(stiff(*made.kept(x, NOTHING)) for x in begun):
             return None
@@ -308,7 +313,7 @@ def stiffened(
         if not any(stiff(*made.kept(x, keep)) for x in begun) or made.kept(here, keep)[0] > within:
             return None
         for reach in REACHES[1:]:
-            # with several motions each configuration is on another way
+            # With several motions each configuration is along another one.
             way = random.standard_normal(len(q)) if several else first
             at.append(made.along(q, reach, within, way))
         between = [made.closed(q + 0.6 * (x - q), within)[0] for x in at]
@@ -328,12 +333,14 @@ def least_change(
     handles: Sequence[Handle],
     changed: Callable[[np.ndarray], Sequence[ClosedChain]],
 ) -> np.ndarray | None:
-    """The least motions of data with which a linkage moves, shape (handles, 6): a shift in units of
-    its size, and a turn [rad] about its place; None if there are none nearby.
+    """The least motions of data with which a linkage moves, shape (handles, 6).
+
+    Each is a shift in units of the linkage's size, and a rotation [rad] about its position; None if
+    there are none nearby.
 
     Args:
         found: the linkage.
-        handles: what may move.
+        handles: data that may move.
         changed: motions of the handles → the loops after them.
     """
     with on_host():
@@ -345,7 +352,7 @@ class ExactData(NamedTuple):
     """The least change of data with which loops move.
 
     Attributes:
-        rows: how many rows of K then repeat others.
+        rows: number of rows of K that are then dependent.
         change: motions of the handles, shape (handles, 6).
     """
 
@@ -366,15 +373,16 @@ def exact_data(
     changed: Callable[[np.ndarray], Sequence[ClosedChain]],
     kept_rows: Callable[[float], Mapping[str, np.ndarray]] = lambda angle: NOTHING,
 ) -> ExactData | None:
-    """The least change of data with which loops move that share joints, looked for with the angle
-    that is allowed and then with the largest that could be meant; None for loops that move, or that
-    no change nearby lets move.
+    """The least change of data with which loops that share joints move.
+
+    It is searched within the allowed angle and then within the largest plausible one; None for
+    loops that move, or that move with no nearby data.
 
     Args:
         group: the loops.
         starts: configurations to begin from.
-        within: the angle that is allowed [rad].
-        handles: what may move.
+        within: the allowed angle [rad].
+        handles: data that may move.
         changed: motions of the handles → the loops after them.
         kept_rows: angle → projectors onto the rows of loops that are kept anyway.
     """

@@ -1,5 +1,6 @@
-"""Points of a mechanism whose loops move only with exact data, moved by the least
-(`zwang.mechanism.movable`): Bennett's linkage, parallel rods, axes through one point.
+"""Least changes of points whose loops move only with exact data (`zwang.mechanism.movable`).
+
+Examples are Bennett's linkage, parallel rods, axes through one point.
 """
 
 from __future__ import annotations
@@ -25,9 +26,7 @@ if TYPE_CHECKING:
 
 
 class _Points(NamedTuple):
-    """The points of loops: their numbers, handles, and bodies' frames where coordinates are zero,
-    by point.
-    """
+    """The points of loops: numbers, handles, and bodies' frames at coordinates zero, by point."""
 
     numbers: list[int]
     handles: list[Handle]
@@ -43,8 +42,8 @@ def moved_points(made: Mechanism, within: float, free: Collection[int]) -> Geome
         free: numbers of the points that may be moved.
 
     Raises:
-        ModelError: for loops that would move with data that are off by more, or by other data than
-            these.
+        ModelError: for loops that would move with data that are off by more, or with other data
+            than these.
     """
     compiled, geometry = made.compiled, made.geometry
     tree = compiled.spanning
@@ -75,9 +74,10 @@ def moved_points(made: Mechanism, within: float, free: Collection[int]) -> Geome
 
 
 def _starts(made: Mechanism, group: list[ClosedChain]) -> list[np.ndarray]:
-    """Coordinates of loops where the mechanism is put together as well as it can be, which may be
-    where it is stretched out, and of its rough start; none where a ball joint, whose turn has four
-    numbers, carries a body of them.
+    """Coordinates of loops at the best assembly of the mechanism, and at its rough start.
+
+    The assembly may be where the mechanism is stretched out. Empty if a ball joint, whose
+    quaternion has four numbers, carries a body of them.
     """
     if any(np.ndim(twist) > 1 for c in group for twist in c.twists.values()):
         return []
@@ -136,7 +136,7 @@ def _place(geometry: Geometry, i: int) -> np.ndarray:
 
 
 def _moved(geometry: Geometry, points: _Points, change: np.ndarray) -> Geometry:
-    """Points moved where all coordinates are zero, each with its axis."""
+    """Move points at coordinates zero, each with its axis."""
     offset, orientation = np.array(geometry.offset), np.array(geometry.orientation)
     d = geometry.d
     for i, handle, home, x in zip(*points, change, strict=True):

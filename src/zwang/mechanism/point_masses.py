@@ -1,4 +1,4 @@
-"""Point masses in space: bodies whose attitude no part of a mechanism sees."""
+"""Point masses in space: bodies whose attitude enters no part of a mechanism."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 
 def point_masses(mechanism: Mechanism) -> frozenset[str]:
-    """Bodies in space with a mass and neither inertia nor points beside their center, to which only
-    joints, springs and forces are attached that do not see their attitude.
+    """Bodies in space with a mass, without inertia, and without points other than their center.
+
+    Only joints, springs and forces that do not depend on their attitude are attached to them.
     """
     if mechanism.d == 2:
         return frozenset()
@@ -31,7 +32,7 @@ def _is_bare(body) -> bool:
 
 
 def _seen(mechanism: Mechanism) -> Iterator[str]:
-    """Bodies whose attitude a part sees."""
+    """Bodies whose attitude enters a part."""
     for joint in mechanism.joints.values():
         kind = JOINT_KINDS.get(joint.kind)
         equations = None if kind is None else kind.space

@@ -27,10 +27,10 @@ def following(
         joints: the mechanism's joints.
         ends: the points and their coordinate.
         asked: `(t, p)` → the value, or the rate.
-        rate: `(q, v, t, p)` → q̇ for a rate that is asked for; None for a value.
+        rate: `(q, v, t, p)` → q̇ for a prescribed rate; None for a value.
     """
     x = joints.coordinate(ends)
-    # in space an angle whose turns are not counted is known up to these
+    # In space an angle that does not count turns is known modulo 2π.
     turning = (
         joints.geometry.d == 3 and ends.coordinate.angular and joints.turns.entry(ends) is None
     )
@@ -52,10 +52,10 @@ def following(
 def drive_constraint(
     name: str, drive: Drive, joints: JointConstraints, rate: Callable
 ) -> AbstractConstraint:
-    """A drive as a constraint: of the coordinate, or of its rate.
+    """A drive as a constraint on the coordinate, or on its rate.
 
     Raises:
-        PartError: for a drive that makes no sense.
+        PartError: for an invalid drive.
     """
     where = ("drives", name)
     ends = joints.acted_on(drive, where)
@@ -66,8 +66,9 @@ def drive_constraint(
 def still_drive(
     name: str, drive: Drive, joints: JointConstraints, time: float = 0.0
 ) -> AbstractConstraint | None:
-    """A drive of a coordinate as it stands at an instant, without its motion; None for a drive of a
-    rate, which leaves every position.
+    """A drive of a coordinate, frozen at an instant; None for a drive of a rate.
+
+    A drive of a rate allows every position.
     """
     where = ("drives", name)
     which, asked = _asked(drive, joints, where)
@@ -78,7 +79,7 @@ def still_drive(
 
 
 def driven(drive: Drive, joints: JointConstraints, params: dict) -> dict[str, float]:
-    """The value and the rate that a drive has at t = 0, as far as it gives them."""
+    """The value and the rate of a drive at t = 0, if it prescribes them."""
     which, asked = _asked(drive, joints, ())
     if which == "rate":
         return {"rate": float(asked(0.0, params))}
@@ -87,7 +88,7 @@ def driven(drive: Drive, joints: JointConstraints, params: dict) -> dict[str, fl
 
 
 def _asked(drive: Drive, joints: JointConstraints, where) -> tuple[str, Callable]:
-    """Whether a drive gives a value or a rate, and which, `(t, p)` → number."""
+    """The kind of prescribed quantity, value or rate, and the function `(t, p)` → number."""
     if (drive.value is None) == (drive.rate is None):
         raise PartError(where, "expected either value or rate.")
     which = "value" if drive.rate is None else "rate"

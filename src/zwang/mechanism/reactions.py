@@ -1,12 +1,12 @@
-"""What a joint transmits: force and torque on its second body, at its second point, in the axes of
-its first point.
+"""Reaction of a joint: force and torque on its second body, at its second point, in joint axes.
 
     f = R_aᵀ F_b,    τ = R_aᵀ (τ_b − (r − r_b) × F_b)
 
-with the joint's share (F_b, τ_b) of the constraint force.
+where (F_b, τ_b) is the joint's part of the constraint force and R_a are the axes of the first
+point.
 
-In joint coordinates a joint that carries a body is no constraint. Its share is what is missing in
-the balance of all bodies that stand on it, summed from the leaves on:
+In joint coordinates a joint that carries a body is not a constraint. Its part is the remainder in
+the balance of all bodies that it carries, summed from the leaves on:
 
     w_b = M_b a_b − F_b − Σ A_bᵀλ,    W = Σ w_b over the bodies that the joint carries
 
@@ -49,13 +49,13 @@ Side = Literal["first", "second"]
 
 @dataclasses.dataclass(frozen=True)
 class Reaction:
-    """What a joint or drive transmits, in the joint's own axes.
+    """The reaction of a joint or drive, in the joint's own axes.
 
     Attributes:
         force: [N], shape (..., d).
         torque: [N·m], a number (...) in the plane or (..., 3).
-        effort: of a drive at the samples of a run, what it exerts along its coordinate x, with its
-            sign: `effort · ẋ` is the power that it gives; None for others.
+        effort: of a drive at the samples of a run, its force along its coordinate x, with its
+            sign: `effort · ẋ` is the power that it supplies; None for others.
         unit: of `effort`, "N m" or "N".
     """
 
@@ -69,7 +69,7 @@ class Reaction:
 
 
 class Shares(NamedTuple):
-    """What joints and drives do to the bodies.
+    """Forces of joints and drives on the bodies.
 
     Attributes:
         q: coordinates of all bodies, shape (n, nq) of `Mechanism.maximal`.
@@ -87,12 +87,13 @@ class Shares(NamedTuple):
 def reactions(
     mechanism: Mechanism, run: Run, *, axes: Axes = "joint", on: Side = "second"
 ) -> dict[str, Reaction]:
-    """`reaction` of every joint between two bodies, and of every drive, at the samples of a run, in
-    either kind of coordinates; `axes` and `on` as there. A drive has its signed `effort` as well:
-    the multiplier of its row, which is the force conjugate to its coordinate.
+    """`reaction` of every joint between two bodies, and of every drive, at the samples of a run.
+
+    Both kinds of coordinates are supported; `axes` and `on` are as in `reaction`. A drive also has
+    its signed `effort`: the multiplier of its row, which is the force conjugate to its coordinate.
 
     Raises:
-        PartError: as there.
+        PartError: as in `reaction`.
     """
     mechanism, seen = mechanism.of_run(run), run.observation
     control = None if seen.control is None else seen.control.u
@@ -110,8 +111,10 @@ def reactions(
 
 
 def transmitting(mechanism: Mechanism) -> dict[str, str]:
-    """Joints and drives that `reactions` reports, with the unit of a drive's effort; empty for
-    joints. A coupling of two joints exerts no force of its own between two bodies.
+    """Joints and drives that `reactions` reports, with the unit of a drive's effort.
+
+    The unit is empty for joints. A coupling of two joints exerts no force of its own between two
+    bodies.
     """
     units = {
         name: "" for name, joint in mechanism.joints.items() if not JOINT_KINDS[joint.kind].couples
@@ -131,11 +134,11 @@ def reaction(
     axes: Axes = "joint",
     on: Side = "second",
 ) -> Reaction:
-    """What a joint, or a drive at it, exerts on its second body, about the joint's point there; on
-    its first one it exerts the opposite force, and the opposite torque about the same place.
+    """Force and torque of a joint, or of a drive at it, on its second body at its second point.
 
-    Of redundant joints the shares are those of least norm. A joint that couples two others reports
-    what it exerts at the first one.
+    The first body gets the opposite force, and the opposite torque about the same point. Reactions
+    of redundant joints are those of least norm. A joint that couples two others reports its
+    reaction at the first one.
 
     Args:
         mechanism: the mechanism, in all coordinates of its bodies.
@@ -145,7 +148,7 @@ def reaction(
             `run.dataset["constraint_force"].sel(constraint=name)`.
         joint: name of the joint or drive.
         axes: "joint", those of the joint's first point; or "world".
-        on: "second", or "first" for what acts on the first body, about its own point.
+        on: "second", or "first" for the reaction on the first body, about its own point.
 
     Raises:
         PartError: if there is no such joint, `axes` or `on` is another word, or the mechanism is in
@@ -160,7 +163,7 @@ def reaction(
 
 
 def _check(mechanism: Mechanism, axes: Axes, on: Side) -> None:
-    """Refuse joint coordinates, and words that `axes` and `on` do not know."""
+    """Refuse joint coordinates, and unknown words for `axes` and `on`."""
     if mechanism.coordinates == "joint":
         raise PartError(
             (),
@@ -176,15 +179,15 @@ def _check(mechanism: Mechanism, axes: Axes, on: Side) -> None:
 def _reaction(
     mechanism: Mechanism, at: Frames, q, by_constraint, joint: str, axes: Axes, on: Side
 ) -> Reaction:
-    """`reaction`, where the points are known to be `at` in the configurations q."""
+    """`reaction`, for known positions `at` of the points in the configurations q."""
     geometry, d = mechanism.geometry, mechanism.d
     ends = mechanism.ends(joint)
-    # a joint that also constrains rates (rolling) has a second constraint
+    # A joint that also constrains rates (rolling) has a second constraint.
     names = [n for n in (joint, joint + RATES) if n in by_constraint]
     share = sum(np.asarray(by_constraint[n], float) for n in names)
     shape, q = q.shape[:-1], q.reshape(-1, q.shape[-1])
     share = np.reshape(share, (-1, np.shape(share)[-1]))
-    # where the ground is the second body, the share on the first one is its opposite
+    # If the ground is the second body, the reaction is the opposite of that on the first body.
     carried = geometry.carrier[ends.b] < len(geometry.bodies)
     body, sign = (geometry.carrier[ends.b], 1.0) if carried else (geometry.carrier[ends.a], -1.0)
     own = sign * share.reshape(len(q), len(geometry.bodies), -1)[:, body]
@@ -197,7 +200,7 @@ def _reaction(
     else:
         torque = own[:, 2] - _cross(arm, force)
     if on == "first":
-        # the opposite force acts at the second point; about the first one it has a moment, too
+        # The opposite force acts at the second point and has a moment about the first one.
         apart = np.asarray(at.place)[:, ends.b] - np.asarray(at.place)[:, ends.a]
         moment = np.cross(apart, force) if d == 3 else _cross(apart, force)
         force, torque = -force, -(torque + moment)
@@ -213,12 +216,12 @@ def _reaction(
 
 
 def _cross(arm: np.ndarray, force: np.ndarray) -> np.ndarray:
-    """Moment of forces of the plane."""
+    """Moment of forces in the plane."""
     return arm[:, 0] * force[:, 1] - arm[:, 1] * force[:, 0]
 
 
 def shares(mechanism: Mechanism, q, v, t, motion: Motion, control=None) -> Shares:
-    """What every joint and drive does to the bodies, in either kind of coordinates.
+    """Forces of every joint and drive on the bodies, in either kind of coordinates.
 
     Args:
         mechanism: the mechanism.
@@ -250,7 +253,7 @@ def _at_bodies(
     assert tree is not None
     bodies = _program(_bodies_of(mechanism), mechanism.params, q, v, t, acceleration)
     Q, V, a = (np.stack(x) for x in zip(*map(bodies, q, v, t, acceleration), strict=True))
-    # the program that assembled the mechanism in the coordinates of its bodies
+    # This program has assembled the mechanism in the coordinates of its bodies.
     dynamics = m.model.dynamics().standing
     at = [evaluate(dynamics, host_state(*x)) for x in zip(Q, V, t, strict=True)]
     own, effort = mechanism.model.constraints.row_slices, [0.0] * len(t)
@@ -273,13 +276,14 @@ def _at_bodies(
 
 
 def _program(function: Callable, p, *example: np.ndarray) -> BoundProgram:
-    """A function of parameters and of one state, of arrays that have a leading axis."""
+    """A function of parameters and of one state as a program; the examples have a leading axis."""
     return BoundProgram(function, (p,), tuple(x[0] for x in example))
 
 
 def traced_shares(mechanism: Mechanism) -> Callable:
-    """`(state, acting)` → `Shares` of one state, of operations of JAX, for what acts there
-    (`zwang.dynamics.vector_field.Acting`).
+    """`(state, acting)` → `Shares` of one state, in operations of JAX.
+
+    `acting` is a `zwang.dynamics.vector_field.Acting`.
     """
     m, tree = mechanism.maximal, mechanism.compiled.tree
     width = m.compiled.joints.turns.bodies
@@ -301,12 +305,13 @@ def traced_shares(mechanism: Mechanism) -> Callable:
 
 
 def _carrying(mechanism: Mechanism, Q, asked, A, multipliers: Mapping[str, Any]) -> Shares:
-    """What joints do to the bodies at one state, traced or not: what no loop joint or drive
-    provides must come from the joints that carry the bodies.
+    """Forces of joints on the bodies at one state, traced or not.
+
+    The joints that carry the bodies provide the forces that no loop joint or drive provides.
 
     Args:
         Q: coordinates of all bodies.
-        asked: force that their accelerations ask for, beside applied forces and actuators.
+        asked: force that their accelerations require, minus applied forces and actuators.
         A, multipliers: rows in these coordinates; multipliers of loop joints and drives by name.
     """
     m, tree = mechanism.maximal, mechanism.compiled.tree
@@ -318,13 +323,14 @@ def _carrying(mechanism: Mechanism, Q, asked, A, multipliers: Mapping[str, Any])
 
 
 def _bodies_of(mechanism: Mechanism) -> Callable:
-    """`(p, q, v, t, v̇)` → coordinates, velocities and accelerations of all bodies, in one pass
-    through the tree.
+    """`(p, q, v, t, v̇)` → coordinates, velocities and accelerations of all bodies.
+
+    They are computed in one pass through the tree.
     """
     system, tree = mechanism.model.system, mechanism.compiled.tree
     assert tree is not None
 
-    # angles that the bodies' coordinates count, too
+    # angles that count turns are coordinates, too
     added = mechanism.maximal.compiled.joints.turns.added.values()
     turned = [mechanism.compiled.joints.coordinate(ends) for ends in added]
 
@@ -338,7 +344,7 @@ def _bodies_of(mechanism: Mechanism) -> Callable:
 
 
 def _inertial(M: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """`M a` of bodies, whose M is diagonal or has a block for each of them."""
+    """`M a` of bodies, whose M is diagonal or block diagonal."""
     if M.ndim == 1:
         return M * a
     blocks = M.reshape(-1, *M.shape[-2:])
@@ -346,7 +352,7 @@ def _inertial(M: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 
 def _carried(tree: SpanningTree, Q, missing, d: int) -> dict[str, Any]:
-    """Generalized forces of the joints that carry bodies, of what these miss, at one state."""
+    """Generalized forces of the joints that carry bodies, from the missing forces at one state."""
     place, turned, force, torque = _in_space(Q, missing, d)
     carried, meets = np.asarray(tree.carried, float), np.asarray(tree.meets)[:, :, None]
     # about the origin
@@ -361,8 +367,9 @@ def _carried(tree: SpanningTree, Q, missing, d: int) -> dict[str, Any]:
 
 
 def _in_space(Q, own, d: int):
-    """Places and attitudes of all bodies, and their generalized forces as forces and torques about
-    these places; all in space.
+    """Positions and attitudes of all bodies, and their generalized forces as forces and torques.
+
+    The torques are about these positions; everything is in space.
     """
     if d == 2:
         bodies, own = Q.reshape(-1, 3), own.reshape(-1, 3)
@@ -379,7 +386,7 @@ def _in_space(Q, own, d: int):
 
 
 def _of_bodies(turned, force, torque, d: int):
-    """Forces and torques in space as generalized forces of the bodies: the way back."""
+    """Generalized forces of the bodies from forces and torques in space; inverts `_in_space`."""
     if d == 2:
         return xp.hstack([force[:, :2], torque[:, 2:]]).ravel()
     return xp.hstack([force, xp.einsum("nji,nj->ni", turned, torque)]).ravel()

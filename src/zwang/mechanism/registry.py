@@ -1,5 +1,7 @@
-"""All kinds of joints, found in the folder `joints`: the schema, the equations, pictures, the
-viewer, readers of robot files, the documentation and the tests take them from here.
+"""All kinds of joints, found in the folder `joints`.
+
+The schema, the equations, pictures, the viewer, readers of robot files, the documentation and the
+tests take them from here.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ ORDER = (
     "rack",
     "cam",
 )
-"""Kinds whose rows come first in a model, in this order; all others follow by name. To reorder rows
+"""Kinds whose rows come first in a model, in this order; all others follow by name. Another order
 changes results in their last digits.
 """
 
@@ -52,8 +54,9 @@ JOINT_KINDS: dict[str, JointKind] = _discovered()
 
 
 def _options(kinds: Iterable[JointKind]) -> dict[str, dict[str, Option]]:
-    """Every option by name and kind of joint. A name has one type in all kinds, because it is one
-    field of `Joint`.
+    """Every option by name and kind of joint.
+
+    A name has one type in all kinds, because it is one field of `Joint`.
     """
     found: dict[str, dict[str, Option]] = {}
     for kind in kinds:

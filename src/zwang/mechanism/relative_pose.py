@@ -1,8 +1,9 @@
-"""Points with axes on bodies, and the pose of one point relative to another, on which all joints,
-springs and drives are built.
+"""Points with axes on bodies, and the pose of one point relative to another.
 
-    displacement = Rₐᵀ (r_b − r_a)    place of b in the axes of a, shape (2,) or (3,)
-    rotation     = Rₐᵀ R_b            shape (3, 3); in the plane the angle of b less that of a, a
+All joints, springs and drives are built on relative poses:
+
+    displacement = Rₐᵀ (r_b − r_a)    position of b in the axes of a, shape (2,) or (3,)
+    rotation     = Rₐᵀ R_b            shape (3, 3); in the plane the angle of b minus that of a, a
                                       number that counts whole turns
 
 The ground counts as one more body, at rest at the origin.
@@ -23,8 +24,9 @@ from zwang.compile.hints import traced_once
 from zwang.inputs.arithmetic import xp
 
 HALF_TURN = 1e-6
-"""Twice the cosine of half an angle below which it counts as half a turn, at which no axis
-differs from its opposite."""
+"""Twice the cosine of half an angle below which it counts as half a turn, at which no axis differs
+from its opposite.
+"""
 SERIES = 1e-4
 """Squared sine of an angle below which θ / sin θ is summed as a series of four terms."""
 
@@ -37,8 +39,9 @@ class RelativePose(NamedTuple):
 
 
 class Frames(NamedTuple):
-    """All points of a mechanism in space: places (n, d) [m], and attitudes, (n,) angles or (n, 3,
-    3) matrices.
+    """All points of a mechanism in space.
+
+    They have positions (n, d) [m], and attitudes, (n,) angles or (n, 3, 3) matrices.
     """
 
     place: Float[Array, "n d"]
@@ -46,11 +49,11 @@ class Frames(NamedTuple):
 
 
 def frames(q: Float[Array, " nq"], p: dict, carrier: np.ndarray) -> Frames:
-    """Where points are, given the index of the body that carries each, the last one being the
-    ground.
+    """Frames of points, given the index of the body that carries each (ground last).
 
     q are the bodies' own coordinates, or in space also their rigid motions, shape (nb, 4, 4).
-    `p["offset"]` and `p["orientation"]` are their places and attitudes in the axes of their bodies.
+    `p["offset"]` and `p["orientation"]` are the points' positions and attitudes in the axes of
+    their bodies.
     """
     return _placed(q, p["offset"], p["orientation"], carrier)
 
@@ -58,8 +61,8 @@ def frames(q: Float[Array, " nq"], p: dict, carrier: np.ndarray) -> Frames:
 @traced_once
 def _placed(q, offset, orientation, carrier) -> Frames:
     if orientation.ndim == 1:
-        # the ground counts as one more body, at rest at the origin, so that points on it need no
-        # case of their own
+        # The ground counts as one more body, at rest at the origin, so that points on it need no
+        # separate case.
         pose = xp.concatenate([q.reshape(-1, 3), xp.zeros((1, 3))])[carrier]
         c, s = xp.cos(pose[:, 2]), xp.sin(pose[:, 2])
         arm = xp.stack(
@@ -96,7 +99,7 @@ def relative_poses(f: Frames, a: np.ndarray, b: np.ndarray) -> RelativePose:
 
 
 def in_plane(pose: RelativePose) -> bool:
-    """Whether the pose is one of the plane."""
+    """Return whether the pose is one of the plane."""
     return np.ndim(pose.rotation) == 0
 
 
@@ -118,8 +121,9 @@ def distance(pose: RelativePose):
 
 
 def relative_pose_coordinates(pose: RelativePose):
-    """All coordinates of a relative pose: displacement, and the angle or the rotation vector, shape
-    (3,) or (6,).
+    """All coordinates of a relative pose, shape (3,) or (6,).
+
+    They are the displacement, and the angle or the rotation vector.
     """
     if in_plane(pose):
         return xp.append(pose.displacement, pose.rotation)
@@ -127,14 +131,15 @@ def relative_pose_coordinates(pose: RelativePose):
 
 
 def rotation_vector(rotation: Float[Array, "3 3"]) -> Float[Array, " 3"]:
-    """Rotation axis times the angle, between 0 and π: the logarithm of a rotation matrix. It jumps
-    at half a turn, where the axis may as well point the other way.
+    """Rotation axis times the angle, between 0 and π: the logarithm of a rotation matrix.
+
+    It jumps at half a turn, where the axis may as well have the opposite direction.
     """
     sines = rotation_sines(rotation)
     square, cosine = sines @ sines, (xp.trace(rotation) - 1) / 2
     small = (square < SERIES) & (cosine > 0)
     sine = xp.sqrt(xp.where(small | (square == 0), 1.0, square))
-    # θ / sin θ, by its series where the angle is small: exact to round-off, and so is its slope
+    # θ / sin θ, by its series if the angle is small: exact to round-off, and so is its slope
     near = 1 + square / 6 + 3 * square**2 / 40 + 5 * square**3 / 112
     return sines * xp.where(small, near, xp.arctan2(sine, cosine) / sine)
 
@@ -151,8 +156,10 @@ def rotation_sines(rotation: Float[Array, "3 3"]) -> Float[Array, " 3"]:
 
 
 def rotation_chords(rotation: Float[Array, "3 3"]) -> Float[Array, " 3"]:
-    """Rotation axis times the chord 2 sin(θ/2) of the angle: it grows up to half a turn, where the
-    sine is zero again, and vanishes at no rotation alone.
+    """Rotation axis times the chord 2 sin(θ/2) of the angle.
+
+    It increases up to half a turn, where the sine is zero again, and vanishes only without
+    rotation.
     """
     # 1 + trace = 4 cos²(θ/2); at half a turn the sines vanish as it does
     cosine = xp.sqrt(xp.maximum(1.0 + xp.trace(rotation), HALF_TURN**2)) / 2
@@ -165,12 +172,12 @@ def axes_parallel(rotation: Float[Array, "3 3"]) -> Float[Array, " 2"]:
 
 
 def wrapped(x):
-    """An angle, whole turns taken off; its derivative is 1 also over a box that holds the jump."""
+    """An angle modulo 2π; its derivative is 1 even on an interval that contains the jump."""
     return x - 2 * np.pi * xp.floor(x / (2 * np.pi) + 0.5)
 
 
 def counted(x, theta):
-    """An angle known up to whole turns, with the turns of one that is near it; as smooth as x."""
+    """An angle modulo 2π, with the turns of a nearby angle; as smooth as x."""
     return theta + wrapped(x - theta)
 
 
@@ -195,7 +202,7 @@ class PoseCoordinate:
 
     @property
     def angular(self) -> bool:
-        """Whether it is an angle."""
+        """Return whether it is an angle."""
         return self.unit == "rad"
 
 

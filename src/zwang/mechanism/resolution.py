@@ -1,4 +1,4 @@
-"""Names of joints, points and coordinates resolved, and what joints are given checked."""
+"""Lookup of joints, points and coordinates by name, and checks of joint options."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from zwang.mechanism.relative_pose import ALL, ANGLE, DISTANCE, SLIDE, PoseCoord
 from zwang.mechanism.schema import Joint
 
 Tables = tuple[tuple[str, Callable], ...]
-"""Functions of one argument by name, which formulas have beside their own."""
+"""Further functions of one argument in formulas, by name."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Ends:
-    """The points that a joint, spring or drive acts between, as numbers of `Geometry`, with the
-    coordinate of their relative pose that it acts on.
+    """The points that a joint, spring or drive acts between, as numbers of `Geometry`.
+
+    It also has the coordinate of their relative pose that the part acts on.
     """
 
     a: int
@@ -36,12 +37,12 @@ def resolve_joints(
     parameters: tuple[str, ...],
     tables: Tables = (),
 ) -> dict[str, list[Ends]]:
-    """The points of every joint, by name; of a coupling the points of both joints that it couples.
+    """The points of every joint, by name; for a coupling those of both coupled joints.
 
     Raises:
-        PartError: for a joint that makes no sense, naming it.
+        PartError: for an invalid joint, by name.
     """
-    # all joints first, because a coupling asks what the joints that it couples are
+    # all joints first, because a coupling depends on the kinds of the joints that it couples
     for name, joint in joints.items():
         _check(name, joint, geometry.d, parameters, tables)
     found: dict[str, list[Ends]] = {}
@@ -78,7 +79,7 @@ def coordinate_between(points, geometry: Geometry, where, coordinate: str | None
 
 
 def require_joint(name: str, joints: Iterable[str], where) -> None:
-    """Refuse a name that no joint has.
+    """Refuse the name of a joint that does not exist.
 
     Raises:
         PartError: with the names that are similar.
@@ -94,12 +95,12 @@ def coordinate_named(
 
     Args:
         name: as given; None is refused.
-        where: the way to it.
+        where: the path of the part.
         what: the joint or other part that it belongs to.
         own: coordinates of the joint, which have names of their own.
 
     Raises:
-        PartError: for a name that is none.
+        PartError: for an unknown name.
     """
     known = {x.name: x for x in (ANGLE, SLIDE, DISTANCE, *own)}
     if name is None:
@@ -114,10 +115,10 @@ def coordinate_named(
 
 
 def checked_formula(formula, known: tuple[str, ...], where, tables: Tables = ()) -> Expression:
-    """A formula whose names are all known; `tables` are further functions.
+    """Parse a formula whose names must all be known; `tables` are further functions.
 
     Raises:
-        PartError: if it is none, or has an unknown name.
+        PartError: if it is invalid, or has an unknown name.
     """
     try:
         expression = Expression(str(formula), tables)
@@ -128,7 +129,7 @@ def checked_formula(formula, known: tuple[str, ...], where, tables: Tables = ())
 
 
 def _check(name: str, joint: Joint, d: int, parameters: tuple[str, ...], tables: Tables) -> None:
-    """Refuse an unknown kind, a kind of the other world, and options that are missing or wrong."""
+    """Refuse an unknown kind, a kind of the other world, and missing or invalid options."""
     where = ("joints", name)
     if joint.kind not in JOINT_KINDS:
         raise PartError(
@@ -143,7 +144,7 @@ def _check(name: str, joint: Joint, d: int, parameters: tuple[str, ...], tables:
     given -= {"kind", "friction", "stop", "backlash", "ratchet"}
     check_friction(name, joint, kind)
     acts_on = "joints" if kind.couples else "between"
-    # an option that is drawn at the start may be left out
+    # An option that has a value at the start is optional.
     needed = {acts_on} | {option.name for option in kind.options if option.as_drawn is None}
     if missing := sorted(needed - given):
         raise PartError(where, f"a {joint.kind} joint needs {missing[0]}.")

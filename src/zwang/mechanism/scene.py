@@ -1,5 +1,6 @@
-"""A mechanism as a scene: bars and plates between the points of its bodies, disks, cylinders,
-joints, springs.
+"""The scene of a mechanism.
+
+It has bars and plates between the points of its bodies, disks, cylinders, joints, springs.
 """
 
 from __future__ import annotations
@@ -26,25 +27,25 @@ if TYPE_CHECKING:
     from zwang.simulation.results import Run
 
 ALONG_X = (np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)
-"""Turns the axis of a cylinder, z, to x."""
+"""Rotation of the axis of a cylinder, z, to x."""
 THICKNESS = 0.12
 """Thickness of a drawn disk over its radius."""
 
 
 def scene(m: Mechanism) -> Scene:
-    """What the viewer draws of a mechanism."""
+    """Make the scene of a mechanism for the viewer."""
     geometry = m.geometry
     kinds = {name: JOINT_KINDS[joint.kind] for name, joint in m.joints.items()}
     marked = {name: m.ends(name) for name, kind in kinds.items() if not kind.couples}
     ground = len(geometry.bodies)
-    # the first name of a point: from the last to the first, so that the first stays
+    # in reverse order, so that a point keeps its first name
     names = {number: name for name, number in reversed(geometry.index.items())}
     joints = tuple(
         Mark(
             name,
             names[ends.b],
             kinds[name].symbol or "none",
-            # the ground holds the far end of a rod
+            # the far end of a rod is on the ground
             bool(geometry.carrier[ends.a] == ground) and kinds[name].line != "rod",
             tuple(n for n in (name, name + RATES) if n in m.model.constraints.names),
         )
@@ -75,7 +76,7 @@ def scene(m: Mechanism) -> Scene:
 
 
 def _up(gravity: tuple[float, ...] | None) -> tuple[float, ...] | None:
-    """The direction against gravity; None where there is none, or it is the usual one."""
+    """The direction against gravity; None without gravity, or for the default direction."""
     if gravity is None or not np.any(gravity):
         return None
     return tuple(float(-x) for x in gravity)
@@ -94,7 +95,7 @@ def _outlines(
 
 def _bars(m: Mechanism, belts: list[str]) -> list[Bar]:
     """Strands of belts, springs and cylinders."""
-    # a belt's four points are the ends of its two strands, one after the other
+    # A belt's four points are the ends of its two strands, one after the other.
     strands = [
         Bar((f"{name}.{i}", f"{name}.{i + 1}"), name, "rod") for name in belts for i in (0, 2)
     ]
@@ -117,8 +118,9 @@ def joint_forces(m: Mechanism, run: Run, names: tuple[str, ...]) -> np.ndarray:
 
 
 def _forces_of(m: Mechanism, names: tuple[str, ...]):
-    """The same of one state and what acts there, traced: as parts of the generalized forces of the
-    bodies.
+    """Traced joint forces of one state and its applied forces.
+
+    They are parts of the generalized forces of the bodies.
     """
     carrier, ground = m.geometry.carrier, len(m.geometry.bodies)
     shares = traced_shares(m)
@@ -127,7 +129,8 @@ def _forces_of(m: Mechanism, names: tuple[str, ...]):
         by_constraint, found = shares(state, acting).by_constraint, []
         for name in names:
             ends = m.ends(name)
-            # where the ground is the second body, the share on the first one is its opposite
+            # If the ground is the second body, the reaction is the opposite of that on the first
+            # body.
             carried = carrier[ends.b] < ground
             body, sign = (carrier[ends.b], 1.0) if carried else (carrier[ends.a], -1.0)
             own = [by_constraint[x] for x in (name, name + RATES) if x in by_constraint]
@@ -139,8 +142,10 @@ def _forces_of(m: Mechanism, names: tuple[str, ...]):
 
 
 def _seen(m: Mechanism, firsts: list[int], slide: list[bool], belts: list[str], grounded: bool):
-    """`q (n, nq)` → `Seen`; the axis of a slide in the plane is x of its first point, all others
-    turn about z of theirs. The ground is the last body, if it is one.
+    """`q (n, nq)` → `Seen`.
+
+    The axis of a slide in the plane is x of its first point; all others turn about z of theirs. The
+    ground is the last body, if `grounded`.
     """
     slides = np.array(slide, bool)
 
@@ -164,14 +169,13 @@ def _seen(m: Mechanism, firsts: list[int], slide: list[bool], belts: list[str], 
 
 
 def belt(m: Mechanism, name: str, place: np.ndarray, attitude: np.ndarray) -> np.ndarray:
-    """Ends of a belt's two straight strands, one after the other: where it leaves its wheels, shape
-    (n, 4, d).
+    """Ends of a belt's two straight strands, where it leaves its wheels, shape (n, 4, d).
 
         n = u cos θ ± u⊥ sin θ,    cos θ = (r₁ − r₂)/|c₂ − c₁|,    ends cᵢ + rᵢ n
 
-    u points from center to center, u⊥ is across it in the plane of the first wheel; r₂ < 0 where
-    the wheels turn against each other and the belt is crossed. The radii are those of the bodies;
-    one without a radius is a point.
+    u points from center to center, u⊥ is perpendicular to it in the plane of the first wheel; r₂ <
+    0 if the wheels turn in opposite directions and the belt is crossed. The radii are those of the
+    bodies; one without a radius is a point.
 
     Args:
         place, attitude: of all points of `geometry`, with a leading axis.
@@ -188,7 +192,7 @@ def belt(m: Mechanism, name: str, place: np.ndarray, attitude: np.ndarray) -> np
     way = centers[1] - centers[0]
     xp = array_namespace(place)
     apart = xp.linalg.norm(way, axis=1, keepdims=True)
-    apart = xp.where(apart == 0, 1.0, apart)  # wheels on one axle: u is none
+    apart = xp.where(apart == 0, 1.0, apart)  # coaxial wheels: u is undefined
     u = way / apart
     across = (
         xp.stack([-u[:, 1], u[:, 0]], axis=1)
@@ -204,8 +208,10 @@ def belt(m: Mechanism, name: str, place: np.ndarray, attitude: np.ndarray) -> np
 
 
 def _shapes(link: Link, d: int) -> tuple[Shape, ...]:
-    """The body's own shapes; else a disk about z for a radius alone, a cylinder along x for both in
-    space.
+    """The shapes of a body.
+
+    They are its own ones, or a disk about z for a radius alone, or in space a cylinder along x for
+    a radius and a length.
     """
     if link.shapes or link.radius is None:
         return link.shapes
@@ -217,9 +223,9 @@ def _shapes(link: Link, d: int) -> tuple[Shape, ...]:
 def _lines(
     geometry: Geometry, i: int, name: str, link: Link, names: Mapping[int, str], held: list[int]
 ) -> list[Bar | Plate]:
-    """The outline of a body through its points; those of a wheel's or an own shape's are left out.
-    One without points of its own has its center, and a body with one point a bar from the center to
-    it.
+    """The outline of a body through its points, without those of a wheel or of own shapes.
+
+    A body without points has its center, and a body with one point a bar from the center to it.
     """
     points = geometry.points_of(i)
     if link.shapes or (link.radius is not None and (link.length is None or geometry.d == 3)):
@@ -241,7 +247,7 @@ def _same(geometry: Geometry, a: int, b: int) -> bool:
 
 
 def outline(offsets: np.ndarray, points: list[int]) -> np.ndarray:
-    """Points in the order of a polygon around their middle, closed if they are more than two."""
+    """Order points as a polygon around their center, closed if there are more than two."""
     if len(points) < 3:
         return np.array(points)
     away = offsets - offsets.mean(axis=0)

@@ -1,5 +1,6 @@
-"""The parts of a mechanism as they stand in a file: plain dataclasses, the same in Python and in
-TOML.
+"""The parts of a mechanism as they are declared, as plain dataclasses.
+
+They are the same in Python and in TOML.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from zwang.mechanism.registry import OPTIONS
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """A place on a body with axes of its own.
+    """A position on a body with its own axes.
 
     Attributes:
-        at: place in the body's axes [m], from its center of mass.
-        angle: in the plane, direction of the x axis [rad]: the way of a slide.
-        axis: in space, direction of the z axis: the axis of a hinge, the way of a slide; by
+        at: position in the body's axes [m], from its center of mass.
+        angle: in the plane, direction of the x axis [rad]: the direction of a slide.
+        axis: in space, direction of the z axis: the axis of a hinge, the direction of a slide; by
             default (0, 0, 1).
         x: in space, direction of the x axis, made perpendicular to `axis`; by default
             some perpendicular one.
@@ -37,29 +38,29 @@ class Point:
 @dataclasses.dataclass(frozen=True)
 class Link:
     """A body with named points, which are measured from its center of mass in its own axes.
-    `center` is that center; with a `length`, `start` and `end` lie half of it to both sides along
-    the x axis.
+    `center` is that center; with a `length`, `start` and `end` are at half of it to both sides
+    along the x axis.
 
     Attributes:
-        mass: [kg]; 0 for a massless link, whose motion joints must determine.
+        mass: of the body [kg]; 0 for a massless link, whose motion joints must determine.
         inertia: about the center of mass [kg·m²]: one number in the plane; in space three principal
             moments, or the tensor in the body's axes: six entries xx, yy, zz, xy, xz, yz, or all
             nine, by rows; 0 for a point mass or massless link, whose attitude joints must
             determine. By default that of a slender rod (`length`), of a disk about z (`radius`), in
-            space of a cylinder along x (both); without mass none.
+            space of a cylinder along x (both); zero without mass.
         length: along x [m].
         radius: of a disk or cylinder [m]; in the plane a body with a radius alone is drawn as a
             disk.
-        points: places by name from the center of mass, (x, y) or (x, y, z) [m], or a `Point`.
-        at: rough place of the center of mass at the start [m].
+        points: positions by name from the center of mass, (x, y) or (x, y, z) [m], or a `Point`.
+        at: rough position of the center of mass at the start [m].
         angle: rough angle at the start [rad], in the plane.
         turn: rough attitude at the start as a rotation vector [rad], in space.
-        guess: in place of these, two places in space near which its start and end lie.
+        guess: instead of these, two positions in space near its start and end.
         velocity: rough velocity at the start [m/s].
         angular_velocity: rough angular velocity at the start [rad/s]: a number in the plane, three
             in body axes in space.
-        shapes: what it looks like in the viewer, e.g. `[{ kind = "mesh", file = "hand.stl" }]`,
-            files beside the mechanism's; by default drawn by its points and sizes.
+        shapes: its appearance in the viewer, e.g. `[{ kind = "mesh", file = "hand.stl" }]`,
+            with files in the mechanism's folder; by default drawn by its points and sizes.
     """
 
     mass: Number = 1.0
@@ -128,7 +129,7 @@ if TYPE_CHECKING:
         def __getattr__(self, option: str) -> Any: ...
 
 else:
-    # The options stand with their kinds, in the folder `joints`.
+    # The options are declared with their kinds, in the folder `joints`.
     Joint = dataclasses.make_dataclass(
         "Joint",
         _option_fields(),
@@ -153,14 +154,14 @@ else:
 
 @dataclasses.dataclass(frozen=True)
 class Drive:
-    """Motion that is prescribed for a joint, or for two points.
+    """Prescribed motion of a joint, or of two points.
 
     Attributes:
         joint: the joint; or between: two points.
         coordinate: "angle" [rad], "slide" [m] or "distance" [m]; by default the joint's own, or the
             distance of two points.
         value: the coordinate over time, a formula in `t`; or
-        rate: its rate over time, from wherever it is at the start.
+        rate: its rate over time, from its initial value on.
     """
 
     joint: str | None = None
@@ -176,8 +177,8 @@ class Law:
     """A relation between coordinates of several joints and distances of points, and time.
 
     Attributes:
-        of: the coordinates by the names that the equation has for them: a joint, "joint.name" of a
-            joint with several coordinates, or two points, whose distance is meant.
+        of: the coordinates by their names in the equation: a joint, "joint.name" of a joint with
+            several coordinates, or two points for their distance.
         equation: a formula in these names and `t` that stays zero.
     """
 
@@ -191,12 +192,12 @@ class Toggle:
     """When a joint, law or drive holds, by its name in `[switches]`; see `zw.Switch`.
 
     Attributes:
-        on, off: what switches it on and off, one or several. A number is a time [s]; a formula is
-            an event where it rises through zero: in `t`, the names of `of` and their rates
-            (`l_rate` of `l`), `value` and `rate` of its own coordinate; to switch off also in
+        on, off: conditions that switch it on and off, one or several. A number is a time [s]; a
+            formula is an event where it rises through zero: in `t`, the names of `of` and their
+            rates (`l_rate` of `l`), `value` and `rate` of its own coordinate; to switch off also in
             `load`, the size of the force that it transmits [N], and of a law, a drive or a joint
             with one row in `effort`, with its sign [N or N·m].
-        of: further coordinates by the names that the formulas have for them, as of a law.
+        of: further coordinates by their names in the formulas, as of a law.
         transition: "impulsive" or "impact-free".
         initially: whether it holds at the start; by default it does if nothing switches it on.
     """
@@ -211,13 +212,13 @@ class Toggle:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """A function of formulas, given by numbers, between which it is a cubic spline.
+    """A function for formulas, given by numbers, between which it is a cubic spline.
 
     Attributes:
         x: arguments, increasing.
         y: values.
-        repeat: whether it goes on periodically. Without it the function has no value beyond its
-            ends, at which a run that asks for one stops.
+        repeat: whether it is periodic. Otherwise the function is undefined beyond its ends, and a
+            run that needs it there stops.
     """
 
     x: Vector
@@ -249,14 +250,14 @@ class Spring:
 
 @dataclasses.dataclass(frozen=True)
 class Bushing:
-    """A soft fixture: springs and dampers along and about all axes of the first point.
+    """A compliant connection: springs and dampers along and about all axes of the first point.
 
     Attributes:
         between: two points.
         stiffness: along and about the axes: (x, y, angle) in the plane, (x, y, z, about x, y, z) in
-            space, where the turning is measured by the rotation vector, up to half a turn [N/m,
+            space, where the rotation is measured by the rotation vector, up to half a turn [N/m,
             N·m/rad].
-        damping: likewise [N·s/m, N·m·s/rad].
+        damping: along and about the same axes [N·s/m, N·m·s/rad].
     """
 
     between: tuple[str, str]
@@ -270,12 +271,12 @@ class Force:
     """A force or torque as a formula of time and state.
 
     Attributes:
-        on: "body.point" that a force acts on, its components in space; or
+        on: "body.point" that a force acts on, with components in world axes; or
         joint: a joint whose coordinate an effort drives; or
-        between: two points, which the effort pushes apart where it is positive.
+        between: two points, which a positive effort pushes apart.
         coordinate: of the joint, of the two points (by default "distance"), or of `on` against the
             ground ("angle" for a torque on a body of the plane).
-        effort: components in space, formulas in t, x, y, z, vx, vy, vz (of the point); of a
+        effort: components in world axes, formulas in t, x, y, z, vx, vy, vz (of the point); of a
             coordinate one formula in t, `value` and `rate`.
     """
 
@@ -289,7 +290,7 @@ class Force:
 
 @dataclasses.dataclass(frozen=True)
 class Actuator:
-    """Something that can push or turn: its control is a force [N] or torque [N·m] on a coordinate.
+    """An actuator: its control is a force [N] or torque [N·m] on a coordinate.
 
     Attributes:
         joint: a joint, which it drives; or between: two points, such as the ends of a cylinder.
@@ -307,14 +308,14 @@ class Actuator:
 
 @dataclasses.dataclass(frozen=True)
 class ServoConstraint:
-    """Motion that the actuators bring about together, each with as little effort as possible.
+    """Motion that the actuators enforce together, each with as little effort as possible.
 
     Attributes:
-        on: "body.point" that follows a place in space; or
+        on: "body.point" that follows a path in space; or
         joint: a joint whose coordinate is prescribed.
         coordinate: of the joint, or of `on` against the ground ("angle": the attitude of a body of
             the plane).
-        value: the coordinate over time, a formula in `t`; of a place one for each direction; or
+        value: the coordinate over time, a formula in `t`; of a position one for each direction; or
         rate: its rate over time.
         gain: an error decays as exp(−gain·t) [1/s]; 0 keeps it.
     """
@@ -330,11 +331,11 @@ class ServoConstraint:
 
 @dataclasses.dataclass(frozen=True)
 class Begin:
-    """Where a joint's coordinate starts.
+    """Initial values of a joint's coordinate.
 
     Attributes:
-        value: [rad or m]; by default as assembled.
-        rate: [rad/s or m/s]; by default as assembled.
+        value: initial coordinate [rad or m]; by default as assembled.
+        rate: initial rate [rad/s or m/s]; by default as assembled.
     """
 
     value: Number | None = None
@@ -344,12 +345,12 @@ class Begin:
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """How to run a mechanism.
+    """Settings of a run of a mechanism.
 
     Attributes:
         duration: length of the run [s].
         rtol: error of one step, relative to each coordinate.
-        samples: how many states of the run are kept, at equal distances in time.
+        samples: number of sampled states, at equal distances in time.
     """
 
     duration: Number = 10.0
@@ -360,7 +361,7 @@ class Settings:
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """How to draw a mechanism.
+    """Settings of the pictures of a mechanism.
 
     Attributes:
         traces: "body.point" whose path is drawn.

@@ -1,6 +1,6 @@
-"""Dry friction of a mechanism that sticks, as `zw.DryFriction`: in joints, and between coordinates.
+"""Dry friction with sticking, in joints and between coordinates, as `zw.DryFriction`.
 
-s = (slide rate, radius · angle rate) of a joint,  N = |force of its rows of places|
+s = (slide rate, radius · angle rate) of a joint,  N = |force of its position rows|
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from zwang.mechanism.relative_pose import value_and_rate
 from zwang.mechanism.resolution import Ends
 
 RUBS = " friction"
-"""Ending of the name of the friction of a joint or a contact."""
+"""Suffix of the name of the friction of a joint or a contact."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ResolvedSlip:
-    """A dry friction between coordinates whose names are known.
+    """A dry friction between coordinates with resolved names.
 
     Attributes:
         name: of the friction.
         slip: its formula.
         static, kinetic: coefficients of a `zw.DryFriction`.
-        load: that of the load, or the name of the constraint whose force it is.
+        load: formula of the load, or the name of the constraint whose force it is.
         load_rows: which rows of that constraint are forces.
-        ends: the points and coordinates by the names that the formula has for them.
+        ends: the points and coordinates by their names in the formula.
     """
 
     name: str
@@ -48,7 +48,7 @@ class ResolvedSlip:
     ends: Mapping[str, Ends]
 
     def constraint(self, joints: JointConstraints, rate: Callable) -> DryFriction:
-        """It as a constraint; `rate` is `(q, v, t, p)` → q̇."""
+        """The friction as a constraint; `rate` is `(q, v, t, p)` → q̇."""
         coordinates = {name: joints.coordinate(ends) for name, ends in self.ends.items()}
         slip, load = self.slip, self.load
 
@@ -69,13 +69,13 @@ class ResolvedSlip:
 def resolved_slip(
     name: str, given: Slip, joints: JointConstraints, loads: Iterable[str]
 ) -> ResolvedSlip:
-    """A friction with its coordinates and its load found.
+    """Resolve the coordinates and the load of a friction.
 
     Args:
-        loads: names of what may load it beside joints.
+        loads: names of possible loads in addition to joints.
 
     Raises:
-        PartError: for one that makes no sense, naming it.
+        PartError: for an invalid friction, by name.
     """
     where = ("frictions", name)
     if not given.of:
@@ -118,7 +118,7 @@ def joint_slip(name: str, joints: JointConstraints, rate: Callable) -> DryFricti
     """The friction of a joint that sticks.
 
     Raises:
-        PartError: of a joint whose motion has no one or two sliding velocities.
+        PartError: for a joint without one or two sliding velocities.
     """
     kind, given = joints.kind(name), joints.joints[name].friction
     equations = kind.equations(joints.geometry.d)
@@ -168,7 +168,7 @@ def joint_slip(name: str, joints: JointConstraints, rate: Callable) -> DryFricti
 
 
 def force_rows(name: str, joints: JointConstraints) -> tuple[int, ...]:
-    """Rows of a joint that are of places, whose multipliers are forces [N]; all of others."""
+    """Position rows of a joint, whose multipliers are forces [N]; all rows of other joints."""
     equations = joints.kind(name).equations(joints.geometry.d)
     assert equations is not None
     return tuple(np.flatnonzero(equations.places).tolist())

@@ -1,5 +1,6 @@
-"""Switches of a mechanism: joints, laws and drives that hold for a part of the time, as
-`zw.Switch` with formulas as conditions.
+"""Switches of a mechanism: joints, laws and drives that hold for a part of the time.
+
+They are `zw.Switch` with formulas as conditions.
 """
 
 from __future__ import annotations
@@ -24,22 +25,23 @@ if TYPE_CHECKING:
     from zwang.mechanism.compiler import CompiledMechanism
 
 EFFORT, LOAD = "effort", "load"
-"""In a condition to switch off: λ of a part with one row, and the size of the force that its rows
-transmit."""
+"""Names in a condition to switch off: λ of a part with one row, and the size of the force that its
+rows transmit.
+"""
 
 
 def resolved_switches(compiled: CompiledMechanism) -> tuple[Switch, ...]:
     """The switches of a mechanism, checked.
 
     Raises:
-        PartError: for one that makes no sense, naming it.
+        PartError: for an invalid switch, by name.
     """
     declared = compiled.declared
     return tuple(_resolved(name, given, compiled) for name, given in declared.switches.items())
 
 
 def idle_at_start(switches: Mapping[str, Toggle]) -> list[str]:
-    """Names of what does not hold at the start: what something switches on, unless it is said."""
+    """Names of parts that do not hold at the start: those switched on, unless `initially`."""
     on = lambda x: not _several(x.on) if x.initially is None else x.initially
     return [name for name, given in switches.items() if not on(given)]
 
@@ -104,7 +106,7 @@ def _own_coordinate(name: str, compiled: CompiledMechanism) -> Ends | None:
 
 
 def _places(name: str, compiled: CompiledMechanism) -> np.ndarray:
-    """Which rows of a joint are of places, whose multipliers are forces [N]; all of others."""
+    """Mask of a joint's position rows, whose multipliers are forces [N]; all rows of others."""
     declared = compiled.declared
     if name not in declared.joints:
         return np.ones(1, bool)
@@ -117,7 +119,7 @@ class _Conditions:
     """Conditions as functions that `zw.Switch` takes.
 
     Args:
-        ends: coordinates by the names that formulas have for them.
+        ends: coordinates by their names in formulas.
         joints: the mechanism's joints.
         rate: `(q, v, t, p)` → q̇.
         places: which multipliers are forces.
@@ -128,11 +130,11 @@ class _Conditions:
     ):
         self.coordinates = {name: joints.coordinate(at) for name, at in ends.items()}
         self.joints, self.rate, self.places = joints, rate, places
-        # the rate of a joint's own coordinate has the name that it has in forces
+        # The rate of a joint's own coordinate has the same name as in forces.
         self.rates = {n: "rate" if n == "value" else f"{n}{RATE}" for n in ends}
 
     def of(self, given, off: bool, where) -> float | Callable:
-        """A time as it is, and a formula as a function whose rise through zero is an event."""
+        """Return a time unchanged, or a function whose rise through zero is an event."""
         if not isinstance(given, str):
             return float(given)
         names = [*self.coordinates, *self.rates.values(), "t"]

@@ -1,5 +1,4 @@
-"""Tables of numbers as functions in formulas: cubic splines, so that what is driven by them has
-continuous accelerations.
+"""Tables of numbers as functions in formulas: cubic splines, with continuous accelerations.
 
 Reference: de Boor (2001), A Practical Guide to Splines, rev. ed., Springer, chapter IV
     (not-a-knot and periodic end conditions).
@@ -21,7 +20,7 @@ from zwang.mechanism.field_types import PartError
 from zwang.mechanism.schema import Table
 
 BEYOND = 1e-9
-"""Part of a table's range that an argument may lie beyond it, by round-off of times."""
+"""Distance, relative to a table's range, by which round-off may put an argument outside."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Spline:
     Attributes:
         knots: arguments, increasing.
         pieces: four coefficients of each piece, the highest power first.
-        repeats: whether it goes on periodically; it is NaN beyond its ends otherwise.
+        repeats: whether it is periodic; otherwise it is NaN beyond its ends.
     """
 
     knots: tuple[float, ...]
@@ -39,7 +38,7 @@ class Spline:
     repeats: bool
 
     def __call__(self, x, library: ModuleType):
-        """Its value, by NumPy or JAX."""
+        """Evaluate it by NumPy or JAX."""
         first, last = self.knots[0], self.knots[-1]
         if self.repeats:
             x = x - (last - first) * library.floor((x - first) / (last - first))
@@ -58,10 +57,10 @@ def splines(tables: Mapping[str, Table], taken: Collection[str]) -> dict[str, Sp
 
     Args:
         tables: by name.
-        taken: names that mean something else in formulas.
+        taken: names with another meaning in formulas.
 
     Raises:
-        PartError: for a table that is none, naming it.
+        PartError: for an invalid table, by name.
     """
     for name in tables:
         if not re.fullmatch(r"[A-Za-z_]\w*", name) or name in {*CONSTANTS, *FUNCTIONS, *taken}:
@@ -74,7 +73,7 @@ def spline(where: tuple[str, ...], table: Table) -> Spline:
     """A table as a function.
 
     Raises:
-        PartError: for a table that is none, naming it by the way to it.
+        PartError: for an invalid table, by its path.
     """
     from scipy.interpolate import CubicSpline
 
@@ -96,11 +95,12 @@ def spline(where: tuple[str, ...], table: Table) -> Spline:
 
 
 def read_table(path: str, where: tuple[str, ...]) -> dict[str, list[float]]:
-    """The two columns of a text file, separated by commas, semicolons or spaces, as x and y; lines
-    that begin with # and a heading are left out.
+    """The two columns of a text file, separated by commas, semicolons or spaces, as x and y.
+
+    Lines that begin with # and a heading are left out.
 
     Raises:
-        PartError: for a line that has no two numbers.
+        PartError: for a line without two numbers.
     """
     try:
         lines = read_text(path, "toml_size").splitlines()

@@ -1,5 +1,6 @@
-"""Mechanism files: TOML in, a `Mechanism` out, or a sentence with the line that is wrong. Nothing
-in a file is executed.
+"""Reading of mechanism files: a `Mechanism`, or an error with the line that is wrong.
+
+Nothing in a file is executed.
 """
 
 from __future__ import annotations
@@ -39,20 +40,20 @@ _OTHERS = {
     "1": ("%",),
 }
 NOT_SI = {word: unit for unit, words in _OTHERS.items() for word in words}
-"""Units that are no SI units without a prefix, and which is."""
+"""Units that are not SI units without a prefix, with their SI unit."""
 
 
 def read(path: Path | str, **settings: float) -> Mechanism:
     """Read a mechanism file.
 
     Args:
-        path: the TOML file: the fields of `Mechanism` as tables. Where a number is expected a
-            formula of `[parameters]` may stand, e.g. `length = "2*crank"`; a parameter is a number,
-            or a table with `value`, `unit` and `meaning`.
+        path: the TOML file: the fields of `Mechanism` as tables. A number may be a formula of
+            `[parameters]`, e.g. `length = "2*crank"`; a parameter is a number, or a table with
+            `value`, `unit` and `meaning`.
         settings: parameters that differ from the file's.
 
     Raises:
-        ModelError: one sentence with the line, for a file that cannot be read or makes no sense.
+        ModelError: one sentence with the line, for a file that cannot be read or is invalid.
     """
     path = Path(path)
     return parsed(read_text(path, "toml_size"), path, settings)
@@ -63,7 +64,7 @@ def parsed(text: str, path: Path, settings: Mapping[str, float]) -> Mechanism:
 
     Args:
         text: content of a mechanism file.
-        path: the file, for messages and for the meshes beside it.
+        path: the file, for messages and for the meshes in its folder.
         settings: as in `read`.
     """
     try:
@@ -92,7 +93,7 @@ def parameter_values(content: Mapping[str, Any], settings: Mapping[str, float]) 
     """`[parameters]` as numbers; each may be a formula of those before it.
 
     Raises:
-        PartError: for a value that is none, or a setting that the file does not have.
+        PartError: for an invalid value, or a setting that the file does not have.
     """
     declared = content.get("parameters", {})
     if not isinstance(declared, dict):
@@ -125,8 +126,9 @@ def parameter_values(content: Mapping[str, Any], settings: Mapping[str, float]) 
 
 
 def _refuse_unit(unit: str, value: object, where: tuple[str, ...]) -> None:
-    """Refuse a unit in which the value would have to be converted: `--set`, sweeps and results
-    would each have to know it.
+    """Refuse a unit in which the value would have to be converted.
+
+    `--set`, sweeps and results would each have to know the conversion.
 
     Raises:
         PartError: with the SI unit, and with how a formula may have the other.
@@ -145,10 +147,10 @@ def _refuse_unit(unit: str, value: object, where: tuple[str, ...]) -> None:
 
 
 def _find_meshes(content: Mapping[str, Any], folder: Path) -> None:
-    """Take the files of meshes from beside the mechanism's; what is no such table is refused later.
+    """Resolve files of meshes in the mechanism's folder; invalid tables are refused later.
 
     Raises:
-        PartError: for a file that is not there.
+        PartError: for a file that does not exist.
     """
     bodies = content.get("bodies")
     for name, body in bodies.items() if isinstance(bodies, dict) else ():
@@ -163,10 +165,10 @@ def _find_meshes(content: Mapping[str, Any], folder: Path) -> None:
 
 
 def _read_tables(content: dict[str, Any], folder: Path) -> None:
-    """Take the numbers of tables from the files that they name, beside the mechanism's.
+    """Read the numbers of tables from the files that they name, in the mechanism's folder.
 
     Raises:
-        PartError: for a file that is no table.
+        PartError: for a file that is not a table.
     """
     tables = content.get("tables")
     if not isinstance(tables, dict):
@@ -193,7 +195,7 @@ def _join_start(content: dict[str, Any]) -> None:
 
 @functools.cache
 def _reader():
-    """What checks the content of a file; it takes 30 ms to make."""
+    """The validator of the content of a file; it takes 30 ms to make."""
     import pydantic
 
     return pydantic.TypeAdapter(Mechanism)
@@ -210,9 +212,7 @@ def _validated(content: dict[str, Any], values: dict[str, float]) -> Mechanism:
 
 
 def line_of(text: str, where: tuple[str, ...]) -> int | None:
-    """The line of a TOML text where the longest beginning of a way like ("joints", "A", "between")
-    stands.
-    """
+    """The line of a TOML text with the longest prefix of a path like ("joints", "A", "between")."""
     best, depth, table = None, 0, ()
     for number, line in enumerate(text.splitlines(), 1):
         if header := _HEADER.match(line):
@@ -233,7 +233,7 @@ def line_of(text: str, where: tuple[str, ...]) -> int | None:
 
 
 def _inside(rest: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The first of the names, if an inline table on the line holds it."""
+    """The first of the names, if an inline table on the line has it."""
     return (
         names[:1] if names and re.search(rf"[{{,]\s*\"?{re.escape(names[0])}\"?\s*=", rest) else ()
     )

@@ -1,8 +1,8 @@
-"""Joint coordinates: joints that span a tree carry the bodies, all others close loops.
+"""Joint coordinates: a spanning tree of joints carries the bodies, all other joints close loops.
 
 A tree joint's coordinates are zero where its two points coincide with their axes, so the bodies'
-places at q = 0 follow from the points alone. A joint that is met from its second body turns the
-other way, in the opposite order.
+positions at q = 0 follow from the points alone. A joint that is traversed from its second body has
+reversed signs and order.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ from zwang.mechanism.resolution import Ends
 from zwang.mechanism.schema import Joint
 
 PRODUCTS = 1e-12
-"""Products of inertia beside the largest entry of all up to which axes are principal."""
+"""Products of inertia, relative to the largest entry of all, up to which axes are principal."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Carrier:
-    """What carries a body: a joint on its parent, met from its second body if `reverse`, or none
-    if the body is free.
+    """The joint that carries a body on its parent; none if the body is free.
+
+    `reverse` says that it is traversed from its second body.
     """
 
     body: int
@@ -55,7 +56,7 @@ class TreePoses:
 
     Args:
         equations: of the tree.
-        order: place of each of the mechanism's bodies in the tree.
+        order: index of each of the mechanism's bodies in the tree.
         d: 2 or 3.
     """
 
@@ -96,7 +97,7 @@ class SpanningTree:
         self.joints, self.ends, self.geometry = joints, ends, geometry
         self.carriers = self._spanned()
         self._build = build
-        # the tree orders bodies from the root outwards, the mechanism as they were declared
+        # The tree orders bodies from the root outwards, the mechanism as they were declared.
         order = {self.geometry.bodies[by.body].name: i for i, by in enumerate(self.carriers)}
         self.order = np.array([order[body.name] for body in geometry.bodies])
 
@@ -118,7 +119,7 @@ class SpanningTree:
 
     @property
     def carried(self) -> np.ndarray:
-        """Whether the joint of carrier i carries body j, shape (carriers, nb)."""
+        """Incidence: true if the joint of carrier i carries body j, shape (carriers, nb)."""
         on = np.eye(len(self.order), dtype=bool)
         # from the tips inwards, so that a body is complete before it is added to its parent
         for by in reversed(self.carriers):
@@ -128,9 +129,7 @@ class SpanningTree:
 
     @property
     def meets(self) -> np.ndarray:
-        """1 where the joint of carrier i carries body j itself, −1 where it stands on it, shape
-        (carriers, nb).
-        """
+        """Incidence: 1 if joint i carries body j, −1 if j is its parent, shape (carriers, nb)."""
         ends = np.zeros((len(self.carriers), len(self.order) + 1))
         for i, by in enumerate(self.carriers):
             ends[i, [by.body, by.parent]] = 1.0, -1.0
@@ -149,15 +148,15 @@ class SpanningTree:
             for n, j in self.joints.items()
             if n in self.ends and JOINT_KINDS[j.kind].carries(self.geometry.d)
         ]
-        # a ball joint closes a loop of hinges, whose group of motions it would hide if it carried a
-        # body of it (`zwang.mechanism.loop_rows`)
+        # A ball joint closes a loop of hinges. If it carried a body of the loop, it would hide the
+        # loop's group of motions (`zwang.mechanism.loop_rows`).
         able.sort(key=lambda n: any(x.coordinate.unit == "1" for x in self._equations(n).freedoms))
         # otherwise in the order of the file, so that the coordinates do not depend on names
         while len(carriers) < ground:
             by = next(self._next(able, carried, carrier), None)
             if by is None:
-                # no joint reaches this body: it moves freely, and joints that come later close
-                # loops with it
+                # No joint reaches this body: it moves freely, and joints that come later close
+                # loops with it.
                 free = next(b for b in range(ground) if b not in carried)
                 by = Carrier(free, ground, None)
             carriers.append(by)
@@ -177,8 +176,9 @@ class SpanningTree:
             return self._branches(self.geometry)
 
     def numbers(self, geometry: Geometry) -> dict[str, Any]:
-        """What the functions of the tree take of bodies and points like these, as `BodyTree` has
-        it; by NumPy on the host, or traced.
+        """The numbers of bodies and points that the functions of the tree take, as in `BodyTree`.
+
+        The arrays are computed by NumPy on the host, or traced.
         """
         branches = self._branches(geometry)
         twists = [twist for b in branches for twist in b.joints.values()]
@@ -197,7 +197,8 @@ class SpanningTree:
         for by in self.carriers:
             body = geometry.bodies[by.body]
             home[by.body], twists = self._carried(by, home, points)
-            # a number is the moment about the normal of a plane, a vector the diagonal in body axes
+            # A number is the moment about the normal of a plane, a vector the diagonal in body
+            # axes.
             at, inertia = home[by.body], xp.asarray(body.inertia, float)
             inertia = (
                 inertia * xp.asarray(np.diag([0.0, 0.0, 1.0]))
@@ -235,7 +236,7 @@ class SpanningTree:
         """The joints that carry no body, each with the joints between its two bodies.
 
         Args:
-            geometry: places and attitudes of the points.
+            geometry: positions and attitudes of the points.
             options: name → the options of a joint.
         """
         with on_host():
@@ -270,7 +271,7 @@ class SpanningTree:
         )
 
     def _carried(self, by: Carrier, home: dict, points: list) -> tuple[Any, dict[str, Any]]:
-        """A body's place at q = 0 and the twists that carry it, by name."""
+        """A body's pose at q = 0 and the twists that carry it, by name."""
         if by.joint is None:
             body = self.geometry.bodies[by.body].name
             slides = {
@@ -287,9 +288,9 @@ class SpanningTree:
         at = home[by.parent] @ near
         twists = self._equations(by.joint).twists(at)
         if by.reverse:
-            # a ball joint keeps its twists: its quaternion is turned round instead
+            # A ball joint keeps its twists: its quaternion is inverted instead.
             twists = {name: x if x.ndim == 2 else -x for name, x in reversed(twists.items())}
-        # where the two points of the joint coincide with their axes, its coordinates are zero
+        # The joint's coordinates are zero where its two points coincide with their axes.
         return at @ inverse(far), {f"{by.joint}{name}": x for name, x in twists.items()}
 
     def _free_turn(self) -> np.ndarray:
@@ -298,9 +299,7 @@ class SpanningTree:
     # --- between the coordinates
 
     def entry(self, ends: Ends) -> int | None:
-        """The entry of q that is a coordinate of two points, if a joint between them carries a body
-        by it.
-        """
+        """The entry of q for a coordinate of two points, if a joint there carries a body by it."""
         for by in self.carriers:
             if by.joint is None or self.ends[by.joint] != (ends.a, ends.b):
                 continue
@@ -310,15 +309,14 @@ class SpanningTree:
         return None
 
     def of_bodies(self, params: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters in joint coordinates as those of the same mechanism in all coordinates of its
-        bodies.
+        """Convert parameters in joint coordinates to those in maximal coordinates.
 
         Args:
             params: of the functions of the tree.
             own: of the same mechanism in maximal coordinates, which have the shapes.
 
         Raises:
-            ModelError: for an inertia that has products in axes in which the bodies have none.
+            ModelError: for an inertia with products in axes in which the bodies have none.
         """
         with on_host():
             found, tensor = self.as_bodies(params, own)
@@ -330,14 +328,14 @@ class SpanningTree:
                 "the inertia of a body was given products in its own axes, where it was declared "
                 "by principal moments; declare it by six entries, xx, yy, zz, xy, xz, yz."
             )
-        # a number that nobody changed stays what it is, to the last digit
+        # A number that was not changed stays bitwise identical.
         inertia = np.asarray(own["inertia"])
         close = np.isclose(kept, inertia, rtol=PRODUCTS, atol=0.0)
         return {**found, "inertia": np.where(close, inertia, kept)}
 
     def as_bodies(self, params: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[dict, Array]:
-        """The same, traced or not, without a check, and tensors of inertia in the bodies' axes."""
-        # which rows of loops are kept was decided in each coordinates on their own
+        """`of_bodies` without checks, traced or not, and tensors of inertia in the bodies' axes."""
+        # The kept rows of loops are decided separately in each kind of coordinates.
         found = {name: params[name] for name in own if name != "keep"}
         R = xp.asarray(params["frame"])[self.order, :3, :3]
         tensor = xp.swapaxes(R, 1, 2) @ xp.asarray(params["inertia"])[self.order] @ R
@@ -348,21 +346,22 @@ class SpanningTree:
         return found, tensor
 
     def joint_state(self, state: State, params: dict) -> State:
-        """A state of all bodies in joint coordinates; what no joint of the tree allows is lost.
-        `params` are the mechanism's.
+        """Convert a state of all bodies to joint coordinates; `params` are the mechanism's.
+
+        Motion that no joint of the tree allows is lost.
         """
-        # NumPy's arrays do where JAX's are declared
+        # NumPy arrays are accepted where JAX arrays are declared.
         own, tree, q = np.asarray(state.q)[: len(self.geometry.q)], self.tree, self.tree.home
         params = jax.tree.map(np.asarray, params)
-        # by NumPy, as each operation on its own would be compiled
+        # NumPy, as JAX would compile each operation on its own
         with on_host():
             for name, value in self.coordinates_of(own, params).items():
                 q[tree.coordinate(name)] = value
-            # twists are linear in v: their matrix by columns
+            # Twists are linear in v: their matrix by columns.
             at, ways = host_array(q), host_array(np.eye(tree.system.nv))
             columns = [tree.twists(at, v, params).ravel() for v in ways]
             twists = self._body_twists(state)[[by.body for by in self.carriers]]
-        # twists of all bodies that the tree's joints allow best
+        # the best approximation of the twists of all bodies that the tree's joints allow
         J = np.stack(columns, axis=1) if columns else np.zeros((twists.size, 0))
         v = Decomposition(J).solve(twists.ravel())
         return State(jnp.asarray(q), jnp.asarray(v), state.t)
@@ -385,8 +384,8 @@ class SpanningTree:
         pose = jax.tree.map(lambda x: x[0], relative_poses(at, np.array([a]), np.array([b])))
         values = {}
         for ending, freedom in self._equations(by.joint).endings().items():
-            # twists of a ball joint keep their sign where it is met from its second body
-            # the quaternion of a joint that is met from its second body is the inverse one
+            # If a joint is traversed from its second body, the twists of a ball joint keep their
+            # sign and its quaternion is inverted.
             back = by.reverse and freedom.coordinate.unit == "1"
             own = RelativePose(pose.displacement, pose.rotation.T) if back else pose
             values[f"{by.joint}{ending}"] = freedom.coordinate.value(own)
@@ -398,18 +397,19 @@ class SpanningTree:
         return equations
 
     def _body_twists(self, state: State) -> np.ndarray:
-        """(velocity at the origin, angular velocity) in space of each body of a maximal state,
-        shape (nb, 6).
+        """(velocity at the origin, angular velocity) in space of each body, shape (nb, 6).
+
+        The state is in maximal coordinates.
         """
         n, d = len(self.geometry.bodies), self.geometry.d
         own = np.asarray(state.q)[: len(self.geometry.q)]
         q, v = (np.asarray(x).reshape(n, -1) for x in (own, state.v))
         place, speed, spin = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 3))
         place[:, :d], speed[:, :d] = q[:, :d], v[:, :d]
-        # a planar mechanism turns about the third axis alone
+        # A planar mechanism turns about the third axis alone.
         spin[:, 3 - v[:, d:].shape[1] :] = v[:, d:]
         if d == 3:
-            # angular velocities of bodies in space are in body axes
+            # Angular velocities of bodies in space are in body axes.
             spin = np.einsum("nij,nj->ni", np.asarray(rotation_matrix(host_array(q[:, 3:]))), spin)
         return np.hstack([speed - np.cross(spin, place), spin])
 

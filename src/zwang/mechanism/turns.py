@@ -1,13 +1,13 @@
-"""Angles in space with their whole turns.
+"""Angles in space that count whole turns.
 
-A rotation knows its angle up to whole turns. Where a law needs them (a torsion spring, an effort
+A rotation determines its angle modulo 2π. If a law needs whole turns (a torsion spring, an effort
 that is a formula of the angle, a servo, a cam), the angle becomes one more coordinate θ of the
-system, which has no velocity of its own:
+system, without a velocity of its own:
 
     θ̇ = (∂α/∂q) q̇,    angle = θ + wrap(α(q) − θ)
 
 with α the angle of the rotation. The angle is that of the bodies to the last digit, and θ only
-tells which turn it is. In joint coordinates the coordinate of the joint itself counts turns.
+determines the turn. In joint coordinates the coordinate of the joint itself counts turns.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from zwang.mechanism.resolution import Ends
 
 
 class Turns:
-    """Which angles are counted, and where in q they are.
+    """The angles that count turns, and their entries of q.
 
     Args:
         geometry: bodies and points.
@@ -59,11 +59,11 @@ def _key(ends: Ends) -> tuple[int, int, str]:
 
 
 class CountingSystem:
-    """Bodies with angles that are counted.
+    """Bodies with angles that count turns.
 
     Args:
         bodies: the system of the bodies alone, without forces and springs.
-        angles: `(q, p)` → the angles up to whole turns, shape (k,), of the coordinates of bodies.
+        angles: `(q, p)` → the angles modulo 2π, shape (k,), of the coordinates of bodies.
         applied: `(q, v, t, p)` → further generalized forces, or None.
         further: `(q, t, p)` → further potential energy, or None.
     """
@@ -93,20 +93,20 @@ class CountingSystem:
         )
 
     def energy(self, q, t, p):
-        """Potential energy of the bodies and of what acts on them."""
+        """Potential energy of the bodies and of the springs."""
         potential = self.bodies.potential
         assert potential is not None
         weight = potential(q[: self.bodies.nq], t, p)
         return weight if self.further is None else weight + self.further(q, t, p)
 
     def force(self, q, v, t, p):
-        """Forces of the bodies and of what acts on them."""
+        """Forces of the bodies and further applied forces."""
         n = self.bodies.nq
         F = self.bodies.force(q[:n], v, t, p)
         F = F if self.applied is None else F + self.applied(q, v, t, p)
         if self.further is None:
             return F
-        # an angle does not depend on the coordinate that counts its turns
+        # An angle does not depend on the coordinate that counts its turns.
         slope = jax.grad(self.further)(q, t, p)[:n]
         pull = jax.vjp(lambda v: self.bodies.rate(q[:n], v, t, p), v)[1]
         return F - pull(slope)[0]
@@ -119,7 +119,7 @@ class CountingSystem:
         return jnp.concatenate([moving, turning])
 
     def retract(self, q, dv, t, p):
-        """Move the bodies, and count on."""
+        """Move the bodies, and update the counted angles."""
         n = self.bodies.nq
         moved = self.bodies.move(q[:n], dv, t, p)
         ahead = q[n:] + self.rate(q, dv, t, p)[n:]

@@ -1,32 +1,34 @@
-"""Traced functions as machine code, without XLA.
+"""A small compiler from jaxprs to machine code by LLVM, without XLA.
 
-Names are loaded on first access: a program that was kept is called without what emits it.
+Names are loaded on first access, so that calling a cached program does not import the compiler.
 
-    function of arrays ── JAX traces ──> jaxpr ── walk, rules/ ──> instructions ── LLVM ──> code
+    function of arrays ── JAX traces ──> jaxpr ── walk, rules/ ──> SSA form ── LLVM ──> code
 
-| file | what |
+| file | content |
 |---|---|
 | `compiled` | a compiled function, called with arrays |
-| `translation` | `function(f, *examples)`: the entry; `translated`: a traced function as code |
-| `walk` | each operation of a traced program handed to its rule |
-| `rules/` | how each primitive of JAX is emitted, one file for each kind |
-| `arrays` | arrays of scalars in registers, or in memory |
-| `instructions` | values, basic blocks, memory |
-| `arithmetic` | instructions with numbers: constants folded, products and sums fused |
-| `builder` | instructions: equal expressions shared, basic blocks, lanes, memory |
-| `rolled`, `accumulation` | loops over elements that are computed alike |
-| `subroutines` | inner programs emitted once and called |
+| `translation` | `function(f, *examples)`: the entry; `translated`: a jaxpr as machine code |
+| `walk` | walks over a jaxpr and calls the lowering rule of each primitive |
+| `rules/` | lowering rules of JAX's primitives, one file for each kind |
+| `arrays` | arrays of scalars in registers, or arrays in memory |
+| `instructions` | values, basic blocks, memory buffers |
+| `arithmetic` | arithmetic instructions: constant folding, fused multiply-adds |
+| `blocks` | basic blocks, common subexpressions, masks of SIMD lanes |
+| `builder` | the builder: memory, calls and phi instructions |
+| `rolled`, `accumulation` | loop rolling: elements that are computed alike |
+| `operands`, `subroutines` | inner jaxprs emitted once and called |
 | `functions` | functions of one and two numbers |
-| `trigonometry` | sine and cosine, within one unit in the last place, for all lanes at once |
-| `exponentials` | exponential and logarithm, likewise |
-| `text` | the function in LLVM's language |
-| `module` | such functions together, and the object code of each by a thread |
-| `c` | the same in C99 |
-| `webassembly` | the same for browsers |
-| `stack_function`, `structure`, `stack_codes` | its functions, nested blocks, codes |
-| `translate` | its object code, by llvmlite |
-| `machine` | object code in this process; faster code from another one |
-| `types` | types of elements |
+| `trigonometry` | sine and cosine in SIMD, within one unit in the last place |
+| `exponentials` | exponential and logarithm in SIMD, within one unit in the last place |
+| `text` | the function as LLVM IR |
+| `module` | functions as LLVM modules, and their object code, made by threads |
+| `c` | the function in C99 |
+| `webassembly` | functions as a WebAssembly module for browsers |
+| `stack_function`, `structure`, `stack_codes` | its functions, control flow, opcodes |
+| `translate` | LLVM IR to object code, by llvmlite |
+| `machine` | object code loaded into this process; optimization in another process |
+| `library` | addresses of LAPACK and BLAS routines |
+| `types` | element types |
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,4 @@
-"""Sums and other results of many elements, one after the other, in loops over registers that hold
-several of them.
-"""
+"""Reductions of many elements in loops over SIMD registers."""
 
 from __future__ import annotations
 
@@ -23,14 +21,16 @@ def accumulated(
     neutral: Any,
     operands: Sequence[Sequence[Value]],
 ) -> Any:
-    """A function of what has been found so far and of each of many elements: `SIDE_BY_SIDE` results
-    of every eighth element, what they are together, and with the elements that are left.
+    """Reduce many elements to one result with `SIDE_BY_SIDE` partial results.
+
+    Partial result k takes every eighth element from element k on. The partial results are then
+    joined, and the remaining elements are combined with that one by one.
 
     Args:
-        combine: `(found, *operands) → found`.
-        join: of two results.
-        neutral: what is found before the first element.
-        operands: for each of them the numbers, which are as many.
+        combine: `(found, *operands) → found`, adds an element to a partial result.
+        join: combines two partial results.
+        neutral: the partial result before the first element.
+        operands: for each operand of `combine` its values, one for each element.
     """
     count, wide = len(operands[0]) // SIDE_BY_SIDE * SIDE_BY_SIDE, b.spans
     if not b.rolls:
@@ -64,7 +64,7 @@ def accumulated(
 
 
 def _joined(combine: Callable, join: Callable, parts: list, operands: Sequence, count: int) -> Any:
-    """What parts are together, with the elements from `count` on."""
+    """Join the partial results, then combine the elements from `count` on."""
     result = functools.reduce(join, parts)
     for row in zip(*(x[count:] for x in operands), strict=True):
         result = combine(result, *row)

@@ -1,4 +1,4 @@
-"""Arithmetic with values and constants: what is known is computed while the code is written."""
+"""Arithmetic on SSA values and constants, with constant folding and fused multiply-adds."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from zwang.native.types import FLOATS, rounded, same
 
 
 class Arithmetic:
-    """Operations of a builder on numbers (`Builder`), which shares equal instructions.
+    """Arithmetic operations of a `Builder`, which eliminates common subexpressions.
 
     Attributes:
         fused: whether the processor has fused multiply-adds.
-        fuses_pairs: whether a sum of two products is one, too, whose parts do not cancel exactly
-            then.
+        fuses_pairs: whether a sum of two products is fused, too. Its parts then do not cancel
+            exactly.
     """
 
     fused: bool
@@ -26,7 +26,7 @@ class Arithmetic:
     def shared(
         self, type_: str, operation: str, *operands: Operand | str, of: str | None = None
     ) -> Value:
-        """An instruction whose result depends on its operands alone; an equal one is not repeated.
+        """Return an instruction without side effects; equal instructions are emitted once.
 
         Args:
             of: type of constants among the operands; by default the result's.
@@ -34,7 +34,7 @@ class Arithmetic:
         raise NotImplementedError
 
     def intrinsic(self, t: str, name: str, *operands: Operand) -> Operand:
-        """A call of one of LLVM's own functions of numbers of one type."""
+        """Emit a call of an LLVM intrinsic whose operands and result have one type."""
         raise NotImplementedError
 
     def add(self, t: str, a: Any, b: Any) -> Operand:
@@ -92,7 +92,7 @@ class Arithmetic:
         return self.shared(t, "fmul", *ordered(a, b))
 
     def multiply_add(self, t: str, a: Operand, b: Operand, c: Operand) -> Operand:
-        """`a b + c`, rounded once where the processor can."""
+        """Return `a b + c`, rounded once if the processor has fused multiply-adds."""
         known = type(a) is not Value or type(b) is not Value
         if known or not self.fused or (type(c) is not Value and c == 0):
             product = self.multiply(t, a, b)
@@ -124,7 +124,7 @@ class Arithmetic:
         return self.shared(t, "fneg", a)
 
     def total(self, t: str, terms: Sequence[Operand]) -> Operand:
-        """The sum of some terms, added in order."""
+        """Add terms in their order."""
         terms = [x for x in terms if type(x) is Value or x != 0]
         found: Operand = 0.0
         for x in terms:
@@ -132,7 +132,7 @@ class Arithmetic:
         return found
 
     def dot(self, t: str, a: Sequence[Operand], b: Sequence[Operand]) -> Operand:
-        """`Σ aᵢ bᵢ`, in two chains where it is long."""
+        """Return `Σ aᵢ bᵢ`, in two dependency chains if the sum is long."""
         pairs = [
             (x, y)
             for x, y in zip(a, b, strict=True)
@@ -144,7 +144,7 @@ class Arithmetic:
         return self._chain(t, pairs)
 
     def _chain(self, t: str, pairs: Sequence[tuple]) -> Operand:
-        # two as written out, and for the same reason not fused
+        # A chain of two products is the sum of two products, which is not fused either.
         if len(pairs) == 2 and not self.fuses_pairs:
             return self.add(t, *(self.multiply(t, *pair) for pair in pairs))
         found: Operand = 0.0
@@ -153,7 +153,7 @@ class Arithmetic:
         return found
 
     def integer(self, operation: str, t: str, a: Operand, b: Operand, fold) -> Operand:
-        """An operation on two integers; `fold` computes it of constants."""
+        """Emit an operation on two integers; `fold` computes it for constants."""
         if type(a) is not Value and type(b) is not Value:
             return fold(a, b)
         if operation == "add" and type(b) is not Value and b == 0:
@@ -198,8 +198,10 @@ class Arithmetic:
         return self.shared(t, "select", condition, yes, no)
 
     def _chosen(self, t: str, condition: Value, x: Operand, way: int) -> Operand:
-        """A quotient whose divisor is chosen by the same condition, with the divisor of its way
-        alone: what is divided by zero is not taken, and the division need not wait for the choice.
+        """Simplify an operand of a `select` that divides by a `select` with the same condition.
+
+        The quotient takes the divisor of its own case (operand `way`) and does not wait for the
+        inner select; the case that would divide by zero is not selected.
         """
         if type(x) is Value and x.operation == "fdiv":
             number, by = x.operands
@@ -209,20 +211,22 @@ class Arithmetic:
 
 
 LONG_SUM = 8
-"""Terms of a sum of products beyond which two chains are faster: a chain waits four cycles for each
-of its terms.
+"""Number of terms beyond which a sum of products is split into two dependency chains: in one chain
+each term waits four cycles for the one before it.
 """
 
 
 def _both_products(a: Operand, b: Operand) -> bool:
-    """Whether two products are added: fused, the error of one would stay in the difference of equal
-    ones, which residuals of constraints are.
+    """Return whether both terms are products.
+
+    Fusing one of two equal products would leave the rounding error of the other in their
+    difference. Residuals of constraints are such differences.
     """
     return all(type(x) is Value and x.operation == "fmul" for x in (a, b))
 
 
 def ordered(a: Operand, b: Operand) -> tuple[Operand, Operand]:
-    """Operands that may be exchanged, in one order, so that equal expressions are found equal."""
+    """Bring the operands of a commutative operation into a canonical order."""
     if type(a) is not Value:
         return b, a
     if type(b) is not Value:

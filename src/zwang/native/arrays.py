@@ -1,9 +1,9 @@
-"""Arrays of a traced program: of scalars in registers, or in memory.
+"""Arrays of a traced program: scalars in registers, or arrays in memory.
 
-Of `Scalars` every element is a value or a constant by itself: moving them costs nothing, and zeros
-of the structure vanish. `Memory` is for arrays with many elements and for those that are indexed by
-numbers that are not known while the code is written; it is a view with strides, so that slices,
-transposes and broadcasts of it cost nothing either.
+Each element of `Scalars` is an SSA value or a constant: moving elements emits no instruction, and
+structural zeros are eliminated. `Memory` holds arrays with many elements and arrays with indices
+that are unknown at compile time. It is a strided view, so that slices, transposes and broadcasts
+emit no instruction either.
 """
 
 from __future__ import annotations
@@ -24,23 +24,27 @@ from zwang.native.rolled import alike, copied, side_by_side, written
 from zwang.native.types import register_type
 
 MOST_UNROLLED = 256
-"""Elements of an array in memory that is read element by element; more are read in loops."""
+"""Number of elements up to which an array in memory is loaded element by element; longer arrays are
+read in loops.
+"""
 MOST_LOADED = 1024
-"""Elements of an argument that are read at the beginning, or of an operand in memory where another
-one is written out; of a larger one they are read where they are used."""
+"""Number of elements up to which an argument is loaded at the function's entry, or an operand in
+memory is loaded for an operation with an unrolled operand; larger arrays are read where they are
+used.
+"""
 MOST_COPIED = 16
-"""Elements that are copied, or set to one number, one by one; more are in a loop."""
+"""Number of elements up to which a copy or fill is unrolled; longer ones are loops."""
 
 Scalars = np.ndarray
-"""An array of objects: values and constants."""
+"""An object array of values and constants."""
 
 
 @dataclasses.dataclass(eq=False)
 class Memory:
-    """A view of a buffer.
+    """A strided view of a buffer.
 
     Attributes:
-        offset: of its first element [elements], a value or a constant.
+        offset: place of the first element [elements], a value or a constant.
         strides: distance between neighbors along each axis [elements].
     """
 
@@ -64,18 +68,18 @@ class Memory:
 
     @property
     def repeats(self) -> bool:
-        """Whether several elements lie in one place, as those of a broadcast do."""
+        """Return whether several elements share one address, as in a broadcast."""
         return any(n > 1 and not step for n, step in zip(self.shape, self.strides, strict=True))
 
 
 Elements = Scalars | Memory
-"""An array of either kind."""
+"""An array in registers or in memory."""
 Emitted = Elements | list
-"""What the rule of an operation gives: an array, or several."""
+"""The results of a lowering rule: one array, or several."""
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:
-    """Strides of an array that lies row by row."""
+    """Strides of a row-major array of some shape."""
     strides, step = [], 1
     for n in reversed(shape):
         strides.append(step)
@@ -84,27 +88,28 @@ def row_major(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def scalar(x: Operand) -> Scalars:
-    """An array without axes."""
+    """Wrap one operand as an array without axes."""
     found = np.empty((), object)
     found[()] = x
     return found
 
 
 def constants(x: ArrayLike) -> Scalars:
-    """An array of constants."""
+    """Convert an array of numbers to an array of constants."""
     x = np.asarray(x)
     register_type(x.dtype)
     return x.astype(object, "C")
 
 
 def is_constant(x: object) -> bool:
-    """Whether every element is known."""
+    """Return whether every element is a constant."""
     return isinstance(x, np.ndarray) and Value not in set(map(type, x.reshape(-1).tolist()))
 
 
 def is_written_out(x: Elements) -> bool:
-    """Whether an array has elements of its own in registers, zeros of its structure among them: to
-    store them would be as long as an operation with them.
+    """Return whether an array is held in registers and has at least two different values.
+
+    It may have structural zeros. Storing it would cost as much as an operation on it.
     """
     if isinstance(x, Memory):
         return False
@@ -114,7 +119,7 @@ def is_written_out(x: Elements) -> bool:
 
 
 def known(x: Scalars, dtype: DTypeLike) -> np.ndarray:
-    """An array of constants as one of NumPy."""
+    """Convert an array of constants to a NumPy array."""
     return np.array(x.reshape(-1).tolist(), dtype).reshape(x.shape)
 
 
@@ -126,20 +131,21 @@ def each(
     type_: str,
     commutes: bool = False,
 ) -> Scalars:
-    """A function of scalars applied element by element, without axes for an array of none; alike
-    ones of many in a loop.
+    """Apply a function of scalars elementwise; many equal computations are rolled into a loop.
+
+    The arrays are broadcast; the result has no axes if they have none.
 
     Args:
         types: of the arrays.
         type_: of the result.
-        commutes: whether two arrays may be exchanged.
+        commutes: whether the two operands may be exchanged.
     """
     if all(x.ndim == 0 for x in arrays):
         return scalar(function(*(x.item() for x in arrays)))
     shape = np.broadcast_shapes(*(x.shape for x in arrays))
     if not all(x.size for x in arrays):
         return np.empty(shape, object)
-    with np.errstate(all="ignore"):  # of constants, which are folded as the processor would
+    with np.errstate(all="ignore"):  # folding gives inf and NaN silently
         if math.prod(shape) < b.least_alike:
             return np.frompyfunc(function, len(arrays), 1)(*arrays)
         whole = (x if x.shape == shape else np.broadcast_to(x, shape) for x in arrays)
@@ -152,14 +158,14 @@ def each(
 def new_memory(
     b: Builder, dtype: DTypeLike, shape: Sequence[int], layout: str = "interleaved"
 ) -> Memory:
-    """Memory of the workspace for an array (`Builder.allocate`)."""
+    """Allocate a row-major array in the workspace (`Builder.allocate`)."""
     shape, dtype = tuple(shape), np.dtype(dtype)
     buffer = b.allocate(register_type(dtype), max(math.prod(shape), 1), layout)
     return Memory(buffer, dtype, shape, row_major(shape))
 
 
 def place(b: Builder, x: Memory, index: Sequence[Operand]) -> Operand:
-    """Where an element lies in the buffer [elements]; entries of the index may be values."""
+    """Offset of an element in the buffer [elements]; entries of the index may be values."""
     at = x.offset
     for i, step in zip(index, x.strides, strict=True):
         at = index_sum(b, at, index_product(b, i, step))
@@ -179,7 +185,7 @@ def element(b: Builder, x: Memory, index: Sequence[Operand]) -> Operand:
 
 
 def scalars(b: Builder, x: Elements) -> Scalars:
-    """Operand array as scalars: elements of memory are loaded here."""
+    """Return an operand as scalars; elements in memory are loaded here."""
     if isinstance(x, np.ndarray):
         return x
     found = np.empty(x.shape, object)
@@ -192,12 +198,12 @@ def scalars(b: Builder, x: Elements) -> Scalars:
 
 
 def _is_long(x: Memory) -> bool:
-    """Whether elements of an array are copied by a loop over registers that hold several."""
+    """Return whether elements of an array are copied by a SIMD loop."""
     return x.size >= LEAST_ALIKE and x.type == "double" and x.is_contiguous
 
 
 def memory(b: Builder, x: Elements, dtype: DTypeLike) -> Memory:
-    """Operand array in memory: scalars are stored here, constants once for all."""
+    """Return an operand in memory: scalars are spilled here, constants are static arrays."""
     if isinstance(x, Memory):
         return x
     if is_constant(x):
@@ -206,16 +212,16 @@ def memory(b: Builder, x: Elements, dtype: DTypeLike) -> Memory:
     if (known_here := b.remembered(("spilled", id(x)))) is not None:
         return known_here[0]
     if x.size >= LEAST_ALIKE and (place := side_by_side(b, x.reshape(-1).tolist())) is not None:
-        # what others may write to, or a caller holds, is copied
+        # Memory that others may write to, or that the caller owns, is copied.
         if not place[0].mutable and place[0].base.operation != "named":
             return Memory(place[0], np.dtype(dtype), x.shape, row_major(x.shape), place[1])
     differ = any(map(is_wide, x.reshape(-1)))
     found = new_memory(b, dtype, x.shape, "interleaved" if differ else "common")
     fill(b, found, x)
-    # the scalars go on being used, and stand for this place: nothing may write to it any more
+    # The scalars stay valid and refer to this buffer, so nothing may write to it any more.
     place = Buffer(found.buffer.base, False, found.buffer.interleaved)
     found = dataclasses.replace(found, buffer=place)
-    b.remember(("spilled", id(x)), (found, x))  # with the array, so that its identity stays its own
+    b.remember(("spilled", id(x)), (found, x))  # x stays alive, so its id is unique
     return found
 
 
@@ -236,14 +242,14 @@ def fill(b: Builder, target: Memory, source: Elements) -> None:
             for k in written(b, target.type, target.buffer, target.offset, flat):
                 assign(b, target, places[k], flat[k])
             return
-    values = scalars(b, source)  # all are read before the first is written
+    values = scalars(b, source)  # read all first: source and target may overlap
     for index in np.ndindex(*target.shape):
         assign(b, target, index, values.item(*index))
 
 
 def _most_frequent(x: Scalars) -> tuple[Operand, list[tuple[int, ...]]]:
-    """The constant that most elements of an array are, and where the others are."""
-    # by its text, as −0 is another number than 0 and NaN is itself
+    """The most frequent constant of an array, and the indices of all other elements."""
+    # Constants are compared by `repr`, which distinguishes −0 from 0 and identifies NaN.
     texts = [None if type(y) is Value else repr(y) for y in x.reshape(-1).tolist()]
     counts = Counter(y for y in texts if y is not None)
     if not counts:
@@ -262,7 +268,7 @@ def assign(b: Builder, target: Memory, index: Sequence[Operand], value: Operand)
 
 
 def loop(b: Builder, shape: Sequence[int], body: Callable[[tuple], None]) -> None:
-    """Nested loops over the indices of an array."""
+    """Emit nested loops over the indices of an array."""
     _nested(b, tuple(shape), (), body)
 
 
@@ -279,7 +285,7 @@ def _nested(b: Builder, shape: tuple, index: tuple, body: Callable[[tuple], None
 
 
 def counted(b: Builder, count: Operand, body: Callable[[Value], None], first: Operand = 0) -> None:
-    """A loop of a counter from `first` to below `count`, with at least one turn."""
+    """Emit a loop with a counter from `first` up to `count` (excluded); it runs at least once."""
     before, turn, after = b.block, b.new_block(), b.new_block()
     b.jump(turn)
     b.begin(turn)
@@ -294,7 +300,7 @@ def counted(b: Builder, count: Operand, body: Callable[[Value], None], first: Op
 
 
 def take_axis(x: Memory, axis: int, start: Operand, size: int, b: Builder, step: int = 1) -> Memory:
-    """Part of a view along one axis, from `start`, which may be a value."""
+    """Slice a view along one axis, beginning at `start`, which may be a value."""
     offset = index_sum(b, x.offset, index_product(b, start, x.strides[axis]))
     shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
     strides = (*x.strides[:axis], x.strides[axis] * step, *x.strides[axis + 1 :])

@@ -1,4 +1,4 @@
-"""Blocks of instructions, of which equal ones are shared within the scope that knows them."""
+"""Basic blocks of instructions; common subexpressions are eliminated within nested scopes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Blocks(Arithmetic):
     """The instructions of a function, block by block (`Builder`).
 
     Attributes:
-        lanes: how many members the function is computed for at once.
-        mask: lanes that the instructions are meant for; all of them where it is None.
-        spans: whether a register may hold elements side by side instead of members.
-        block: that instructions are added to; `entry` is the first one.
-        count: of values and blocks, which are named by it.
-        repeated: values that a loop would compute in its later turns.
+        lanes: number of SIMD lanes; each lane computes the function for one batch member.
+        mask: the active lanes; None if all of them are.
+        spans: whether a wide register may hold adjacent array elements instead of batch members.
+        block: the current block, which instructions are appended to; `entry` is the first one.
+        count: number of values and blocks, used as their names.
+        repeated: values of unrolled elements after the first, which a rolled loop would not count.
     """
 
     spans: bool
@@ -36,13 +36,13 @@ class Blocks(Arithmetic):
         self.repeated: set[Value] = set()
         self._repeats = False
         self._known: dict[Hashable, Any] = {}
-        # of each scope that is open what its keys were known for before
+        # For each open scope, the keys it has added or changed, with their earlier values.
         self._before: list[list[tuple[Hashable, Any]]] = []
         self.block = self.new_block()
         self.entry = self.block
 
     def new_block(self) -> Block:
-        """A block, which is not yet a part of the function."""
+        """Create a block, which is not yet part of the function."""
         self.count += 1
         block = Block(f"b{self.count}")
         if not self.blocks:
@@ -50,7 +50,7 @@ class Blocks(Arithmetic):
         return block
 
     def begin(self, block: Block) -> None:
-        """Go on in a block."""
+        """Append a block to the function and make it the current one."""
         if block not in self.blocks[:1]:
             self.blocks.append(block)
         self.block = block
@@ -63,7 +63,7 @@ class Blocks(Arithmetic):
 
     @contextmanager
     def masked(self, mask: Any) -> Iterator[None]:
-        """A region that is meant for some lanes alone (`active`)."""
+        """Restrict a region to the lanes of a mask (`active`)."""
         before, self.mask = self.mask, mask
         try:
             yield
@@ -71,19 +71,20 @@ class Blocks(Arithmetic):
             self.mask = before
 
     def active(self, condition: Operand) -> Operand:
-        """The lanes, of those that are active here, for which a condition holds that is wide."""
+        """Return the active lanes for which a wide condition holds."""
         return condition if self.mask is None else self.logic("and", self.mask, condition)
 
     def any(self, condition: Operand) -> Operand:
-        """Whether a condition holds in any lane, as what a branch depends on."""
+        """Reduce a condition over lanes by "or", as a branch needs it."""
         if not is_wide(condition):
             return condition
         return self._new("i1", "any", (condition,), wide=False)
 
     @contextmanager
     def scope(self, *, repeated: bool = False) -> Iterator[None]:
-        """A region whose values are unknown after it: one way of a branch, or the body of a loop,
-        which is `repeated`.
+        """Open a scope: a branch, or the body of a loop (`repeated`).
+
+        Values emitted inside do not dominate the code that follows and are forgotten afterwards.
         """
         self._turns += repeated
         self._before.append([])
@@ -98,7 +99,7 @@ class Blocks(Arithmetic):
 
     @contextmanager
     def repeating(self, now: bool) -> Iterator[None]:
-        """A region whose instructions are `repeated` ones."""
+        """Record the values of a region in `repeated`."""
         before, self._repeats = self._repeats, now or self._repeats
         try:
             yield
@@ -107,8 +108,9 @@ class Blocks(Arithmetic):
 
     @contextmanager
     def spanned(self, count: int) -> Iterator[None]:
-        """A region in which a wide register holds `count` elements side by side, if that is
-        more than one.
+        """Open a region in which a wide register holds `count` adjacent elements.
+
+        A count of one changes nothing.
         """
         before, self.lanes = self.lanes, count if count > 1 else self.lanes
         try:
@@ -118,7 +120,7 @@ class Blocks(Arithmetic):
 
     @contextmanager
     def apart(self, block: Block) -> Iterator[None]:
-        """A region whose instructions do not become a part of the function."""
+        """Emit the instructions of a region into a scratch block outside the function."""
         before, count, self.block = self.block, len(self.blocks), block
         with self.scope():
             yield
@@ -126,7 +128,7 @@ class Blocks(Arithmetic):
         del self.blocks[count:]
 
     def remembered(self, key: Hashable) -> Any:
-        """What is known under a key here, or None."""
+        """Return the value recorded for a key in the open scopes, or None."""
         return self._known.get(key)
 
     def remember(self, key: Hashable, value: T) -> T:
@@ -138,10 +140,10 @@ class Blocks(Arithmetic):
     # instructions
 
     def emit(self, type_: str, operation: str, *operands: Any) -> Value:
-        """An instruction that is not shared: it writes, or reads what may change."""
+        """Emit an instruction with side effects, or a load of mutable memory; it is not shared."""
         wide = self.lanes > 1 and any(map(is_wide, operands))
-        if wide and not operation.startswith("getelementptr"):  # which takes both
-            known = operation == "select"  # so does a choice, as to what it depends on
+        if wide and not operation.startswith("getelementptr"):  # accepts mixed operands
+            known = operation == "select"  # accepts a scalar condition
             operands = (*operands[:known], *map(self.widened, operands[known:]))
         return self._new(type_, operation, operands, wide)
 
@@ -156,7 +158,7 @@ class Blocks(Arithmetic):
         return value
 
     def widened(self, x: Operand) -> Operand:
-        """A value with a number for each lane; constants are written as that."""
+        """Broadcast a value to all lanes; a constant becomes a vector constant."""
         if type(x) is not Value or x.wide:
             return x
         key = ("widened", x)
@@ -166,7 +168,7 @@ class Blocks(Arithmetic):
     def shared(
         self, type_: str, operation: str, *operands: Operand | str, of: str | None = None
     ) -> Value:
-        """An instruction whose result depends on its operands alone; an equal one is not repeated.
+        """Return an instruction without side effects; an equal one in scope is reused.
 
         Args:
             of: type of constants among the operands; by default the result's.
@@ -176,7 +178,7 @@ class Blocks(Arithmetic):
         key = operation, type_, *known
         if (found := self._known.get(key)) is not None:
             return found
-        if self.lanes == 1:  # most of what is emitted, at once
+        if self.lanes == 1:  # The fast path of most instructions.
             found = self._new(type_, operation, operands, False)
         else:
             found = self.emit(type_, operation, *operands)
@@ -188,5 +190,5 @@ class Blocks(Arithmetic):
 
 
 def is_wide(x: object) -> bool:
-    """Whether a value has a number for each lane."""
+    """Return whether an operand is a value with one number for each lane."""
     return type(x) is Value and x.wide

@@ -1,16 +1,17 @@
-"""Instructions in static single assignment form: constants folded, equal expressions shared.
+"""Instructions in SSA form, with constant folding and common subexpression elimination.
 
-A value is a `Value`, the result of an instruction, or a constant of Python (float, int, bool).
-Arithmetic with constants is folded, so that every zero in the structure of a matrix vanishes by
-itself; a sum with a product becomes a fused multiply-add here and nowhere later, so that every
-level of optimization and every number of lanes rounds alike.
+An operand is a `Value`, the result of an instruction, or a Python constant (float, int, bool).
+Arithmetic with constants is folded, which eliminates all structural zeros of matrices. A product
+that is added becomes a fused multiply-add here and nowhere later, so that every optimization level
+and every number of lanes rounds alike.
 
-With several lanes, what differs between members is wide: a register holds the number of each. The
-others are one for all, as counters of loops and addresses are. Where members go different ways a
-mask says for which of them a way is gone, and only their memory is written to.
+With several SIMD lanes, one lane for each batch member, a value that differs between lanes is wide:
+its register holds a number for each. Other values, such as loop counters and addresses, are scalar.
+Where control flow diverges between lanes, a mask names the active lanes, and only their memory is
+written.
 
-Deviations from IEEE 754: a product with a constant zero is zero, also of inf and NaN; x + 0 is x,
-also of −0; x − x is zero.
+Deviations from IEEE 754: a product with a constant zero is zero, also for inf and NaN; x + 0 is x,
+also for −0; x − x is zero.
 """
 
 from __future__ import annotations
@@ -25,27 +26,27 @@ from zwang.native.types import constant_text, stored_type
 
 
 class Builder(Blocks):
-    """Emits the body of one function, block by block.
+    """Builder of the body of one function, block by block.
 
     Args:
         fused: whether the processor has fused multiply-adds.
-        lanes: how many members the function is computed for at once.
-        name: of the function, unlike those of others in its module; without one it calls no
-            subroutines, and everything is written out.
-        make: what makes a subroutine of its builder, the pointers that it is given, and the values
-            that it needs; by default LLVM's text.
+        lanes: number of SIMD lanes, each of which computes one batch member.
+        name: of the function, unique in its module; without a name all inner programs are inlined
+            and no subroutine is called.
+        make: makes a subroutine from its builder, the pointers passed to it, and the needed
+            values; by default as LLVM IR.
 
     Attributes:
-        rolls: whether elements that are computed alike are computed by loops.
-        calls: declarations of the functions that are called, by name.
-        routines: names of those that are called for what they write (`zwang.native.library`).
-        workspace: bytes that the function needs beside its arguments and results.
-        constants: name, stored type and elements of each array of constants.
-        functions: subroutines that are called, by name.
-        origins: where values have been read from: a buffer and a place in it, its version and the
-            turn of a loop.
-        buffers: stored type and number of elements of each array of the workspace, by its pointer.
-        least_alike: how many elements that are computed alike are in a loop.
+        rolls: whether equal computations of many elements are rolled into loops.
+        calls: declarations of called library functions, by name.
+        routines: names of called routines that have side effects (`zwang.native.library`).
+        workspace: bytes of temporary memory that the function needs.
+        constants: name, stored type and elements of each static array of constants.
+        functions: called subroutines, by name.
+        origins: for a loaded value, the buffer, the index, the buffer's version and the loop
+            number.
+        buffers: stored type and number of elements of each workspace array, by its pointer.
+        least_alike: least number of equal computations that are rolled into a loop.
     """
 
     def __init__(
@@ -66,8 +67,8 @@ class Builder(Blocks):
         self.pointers = [Value(0, "ptr", "named", (name,)) for name in ("%in", "%out", "%work")]
 
     def forget(self) -> None:
-        """Let go of all instructions, which loops tie together: they are gone at once so, before
-        Python searches for garbage among them.
+        """Drop all instructions, so that their reference cycles are freed before garbage
+        collection.
         """
         for block in self.blocks:
             for x in block.instructions:
@@ -81,17 +82,17 @@ class Builder(Blocks):
         return self.shared(target, f"{operation} {source}", a, of=source)
 
     def intrinsic(self, t: str, name: str, *operands: Operand) -> Operand:
-        """A call of one of LLVM's own functions of numbers of one type."""
+        """Emit a call of an LLVM intrinsic whose operands and result have one type."""
         return self.call(t, f"llvm.{name}", [t] * len(operands), *operands)
 
     def call(self, t: str, name: str, types: Sequence[str], *operands: Operand) -> Operand:
-        """A call whose result depends on its operands alone."""
+        """Emit a call of a function without side effects."""
         if name not in self.calls:
             self.calls[name] = f"declare {t} @{name}({', '.join(types)})"
         return self.shared(t, f"call @{name}", *operands, of=types[0])
 
     def do(self, name: str, *pointers: Value) -> None:
-        """A call of a routine that reads and writes memory."""
+        """Emit a call of a routine that reads and writes memory."""
         types = ", ".join(["ptr"] * len(pointers))
         self.calls[name] = f'declare void @"{name}"({types})'
         self.routines.add(name)
@@ -109,20 +110,20 @@ class Builder(Blocks):
             self.begin(onward)
 
     def enter(self, function: Any, workspace: int, pointers: Sequence[Value]) -> Value:
-        """A call of a subroutine, which gives the pointer to its memory."""
+        """Emit a call of a subroutine, which returns the pointer to its frame."""
         self.functions[function.name] = function
         frame = self.allocate("i8", workspace, "common").base
         mask = [] if self.mask is None else [self.mask]
         return self._new("ptr", f"enter {function.name}", (frame, *mask, *pointers), wide=False)
 
     def part(self, frame: Value, place: Operand, wide: bool = False) -> Value:
-        """The pointer to a part of a subroutine's memory."""
+        """Return a pointer into a subroutine's frame."""
         return self._new("ptr", "getelementptr i8", (frame, place), wide)
 
     # memory
 
     def pack(self, type_: str, values: Sequence[Operand], wide: bool) -> Value:
-        """The pointer to memory that holds some values, one after the other."""
+        """Store values contiguously and return the pointer to them."""
         key = ("pack", *values)
         if (known := self.remembered(key)) is not None:
             return known
@@ -130,7 +131,7 @@ class Builder(Blocks):
         return self.remember(key, self._stored("pack", type_, place, values, wide))
 
     def leave(self, type_: str, place: Buffer, values: Sequence[Operand], wide: bool) -> None:
-        """Leave values to a caller, which reads them one after the other."""
+        """Store results contiguously for the caller."""
         self._stored("leave", type_, place, values, wide)
 
     def _stored(
@@ -142,18 +143,18 @@ class Builder(Blocks):
         return self._new("ptr", operation, (place.base, *values), wide=False)
 
     def allocate(self, type_: str, count: int, layout: str = "interleaved") -> Buffer:
-        """Memory of the workspace, whose content is not defined yet.
+        """Allocate uninitialized memory in the workspace.
 
         Args:
-            layout: of the lanes: "interleaved", "apart" (one after the other, as routines take
-                it), or "common" (they have the same).
+            layout: "interleaved" (the lanes of an element are adjacent), "apart" (each lane has a
+                contiguous array, as routines expect), or "common" (all lanes share one array).
         """
         size = {"double": 8, "float": 4, "i64": 8, "i32": 4, "i8": 1, "i1": 1}[type_] * count
         offset, number = self.workspace, 1 if layout == "common" else self.lanes
         if layout == "apart":
             size = -(-size // ALIGNMENT) * ALIGNMENT
         self.workspace = -(-(offset + size * number) // ALIGNMENT) * ALIGNMENT
-        # at the function's entry, where it is known to every block
+        # The pointer is computed in the entry block, which dominates every other block.
         wide = layout == "apart" and self.lanes > 1
         place = self.steps(offset, size) if wide else offset
         self.count += 1
@@ -164,16 +165,16 @@ class Builder(Blocks):
         return Buffer(pointer, True, interleaved, self.mask)
 
     def steps(self, first: int, step: int) -> str:
-        """A constant with a whole number for each lane."""
+        """Return a vector constant `first + k step` over lanes k."""
         return f"<{', '.join(f'i64 {first + k * step}' for k in range(self.lanes))}>"
 
     def of_members(self, base: Value, step: int, mutable: bool) -> Buffer:
-        """Memory of all members, one after the other, whose distance is `step` [bytes]."""
+        """Return the contiguous memory of all batch members, `step` bytes apart."""
         operands = (base, self.steps(0, step))
         return Buffer(self._new("ptr", "getelementptr i8", operands, wide=True), mutable)
 
     def literal(self, type_: str, values: Sequence[Any]) -> Buffer:
-        """Memory that holds constants."""
+        """Return a static array of constants."""
         stored = stored_type(type_)
         values = [int(x) for x in values] if type_ == "i1" else values
         key = ("literal", stored, *(constant_text(stored, x) for x in values))
@@ -181,13 +182,13 @@ class Builder(Blocks):
             return known
         name = f"@{self.name}c{len(self.constants)}"
         self.constants.append((name, stored, values))
-        # constants are known everywhere, whatever scope ends
+        # Static constants outlive every scope.
         self._known[key] = buffer = Buffer(Value(0, "ptr", "named", (name,)), False)
         return buffer
 
     def load(self, type_: str, buffer: Buffer, index: Operand) -> Value:
-        """One element; shared until something is written to the buffer."""
-        # what a loop reads may be what its turn before has written
+        """Load one element; equal loads are shared until the buffer is written."""
+        # A mutable element that a loop reads may have been written in the iteration before.
         turns = self._turns if buffer.mutable else 0
         key = ("load", buffer, buffer.version, turns, index)
         if (known := self.remembered(key)) is not None:
@@ -203,18 +204,18 @@ class Builder(Blocks):
         return self.remember(key, value)
 
     def elements(self, type_: str, buffer: Buffer, count: int) -> list[Value]:
-        """The first elements of a buffer that nothing writes to any more."""
+        """Return the first elements of a buffer that nothing writes to any more."""
         if type_ == "i1" or not self.rolls:
             return [self.load(type_, buffer, k) for k in range(count)]
         base, wide, found = buffer.base, buffer.interleaved, []
-        for k in range(count):  # most of them nothing reads
+        for k in range(count):  # "element" is a lazy load: most elements are never used.
             x = self._new(type_, "element", (base, k), wide)
             self.origins[x] = buffer, k, 0, 0
             found.append(x)
         return found
 
     def origin(self, x: Value) -> tuple[Buffer, int] | None:
-        """Where a value has been read from and still lies: the buffer and its place there."""
+        """Return the buffer and the index a value was loaded from, if it is still stored there."""
         if (known := self.origins.get(x)) is None:
             return None
         buffer, index, version, turns = known
@@ -229,7 +230,7 @@ class Builder(Blocks):
             value = int(value) if known else self.cast("zext", "i1", "i8", value)
         place = self.address(stored, buffer, index)
         wide = buffer.interleaved or place.wide
-        # what was allocated for these lanes alone may be written to for all of them
+        # A buffer allocated under this same mask may be written without it.
         masked = wide and self.mask is not None and buffer.mask is not self.mask
         operation = f"scatter {stored}" if place.wide else f"store {stored}{' masked' * masked}"
         operands = self.widened(value) if wide else value, place, *([self.mask] if masked else [])
@@ -237,15 +238,15 @@ class Builder(Blocks):
         self.changed(buffer)
 
     def load_span(self, type_: str, buffer: Buffer, index: Operand) -> Value:
-        """Elements side by side, in a wide register."""
+        """Load adjacent elements into a wide register."""
         stored = stored_type(type_)
         return self._read("load", type_, (self.address(stored, buffer, index),))
 
     def gather(self, type_: str, buffer: Buffer, index: Value, of: Sequence[Value] = ()) -> Value:
-        """Elements at the places that a wide register holds.
+        """Load the elements at a wide register of indices.
 
         Args:
-            of: pointers to the arrays that they are elements of, if the buffer is the workspace.
+            of: pointers to the arrays of the elements, if the buffer is the whole workspace.
         """
         pointer = self.address(stored_type(type_), buffer, index)
         return self._read("gather", type_, (pointer, *of))
@@ -255,7 +256,7 @@ class Builder(Blocks):
         return self.cast("trunc", "i8", "i1", value) if type_ == "i1" else value
 
     def store_span(self, type_: str, buffer: Buffer, index: Operand, value: Operand) -> None:
-        """Write the elements of a wide register side by side."""
+        """Store a wide register to adjacent elements."""
         stored = stored_type(type_)
         if type_ == "i1":
             value = self.cast("zext", "i1", "i8", value) if type(value) is Value else int(value)
@@ -263,11 +264,11 @@ class Builder(Blocks):
         self._new(stored, f"store {stored}", (value, pointer), wide=True)
 
     def lane(self, x: Value, k: int) -> Value:
-        """One of the numbers of a wide register."""
+        """Extract one lane of a wide register."""
         return self._new(x.type, f"lane {k}", (x,), wide=False)
 
     def changed(self, buffer: Buffer) -> None:
-        """Something has been written to a buffer: loads before it say nothing any more."""
+        """Invalidate earlier loads of a buffer, as it has been written."""
         buffer.version += 1
 
     def address(self, stored: str, buffer: Buffer, index: Operand) -> Value:
@@ -280,7 +281,7 @@ class Builder(Blocks):
         return self.shared("ptr", f"getelementptr {element}", buffer.base, index, of="i64")
 
     def phi(self, type_: str, wide: bool = False) -> Value:
-        """A value that depends on where this block was entered from, given by `incoming`."""
+        """Create a phi at the head of the current block; `incoming` gives its operands."""
         self.count += 1
         value = Value(self.count, type_, "phi", (), wide and self.lanes > 1)
         first = sum(1 for x in self.block.instructions if x.operation == "phi")
@@ -288,7 +289,7 @@ class Builder(Blocks):
         return value
 
     def incoming(self, phi: Value, *ways: tuple[Operand, Block]) -> None:
-        """Say what a `phi` is for each block that it may be entered from."""
+        """Set the operands of a phi, one for each predecessor block."""
         if not phi.wide and any(is_wide(x) for x, _ in ways):
             raise NotNativeError("a counter that members have each for itself")
         phi.operands = tuple(

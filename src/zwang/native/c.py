@@ -1,9 +1,10 @@
-"""Functions in C99: the instructions of native code with one lane, block by block.
+"""Functions in C99, from the same instructions as native code with one lane, block by block.
 
-A value is a constant of C, or part of the line that uses it where it is used once; a block is a
-label. What the processor rounds once is `FMA`, which is `fma` where that is an instruction
-(`FP_FAST_FMA`): there the bits are those of native code, but of elements that it has in loops.
-Arrays of the workspace are local ones, nothing is allocated, and nothing but constants is static.
+A value is a constant of C, a local variable, or, if it is used once, a subexpression of the
+statement that uses it. A basic block is a label. A fused multiply-add is `FMA`, which is `fma`
+where the target has such an instruction (`FP_FAST_FMA`); the results are then bitwise those of
+native code, except for elements that native code computes in rolled loops. Workspace arrays are
+local, nothing is allocated, and only constants are static.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from zwang.native.translation import instructions_of
 from zwang.native.types import FLOATS, register_type, stored_type
 
 LONGEST_LINE = 90
-"""Characters up to which a value that is used once stays inside the line that uses it."""
+"""Length up to which a value that is used once is inlined as a subexpression [characters]."""
 TYPES = {
     "double": "double",
     "float": "float",
@@ -38,14 +39,14 @@ INFIX = {
 }
 LOGIC = {"and": "&&", "or": "||", "xor": "!="}
 WRAPPED = {"add": "+", "sub": "-", "mul": "*", "shl": "<<"}
-"""Operations whose results beyond the range of integers are wrapped, as those of unsigned ones."""
+"""Operations that wrap on overflow and are therefore computed with unsigned integers."""
 UNSIGNED = {"udiv": "/", "urem": "%", "lshr": ">>"}
 COMPARED = {
     **{"olt": "<", "ole": "<=", "ogt": ">", "oge": ">=", "oeq": "==", "une": "!="},
     **{"slt": "<", "sle": "<=", "sgt": ">", "sge": ">=", "eq": "==", "ne": "!="},
 }
 OTHERWISE = {"ult": ">=", "ule": ">", "ugt": "<=", "uge": "<"}
-"""Comparisons that hold of NaN: the opposite of one that does not."""
+"""Comparisons that are true for NaN, each as the negation of one that is false for NaN."""
 BELOW = {"ult": "<", "ule": "<=", "ugt": ">", "uge": ">="}
 CALLED = {"fma": "FMA", "roundeven": "rint", "one": "islessgreater", "uno": "isunordered"}
 PRELUDE = """#include <math.h>
@@ -69,7 +70,7 @@ class CFunction:
 
     Attributes:
         text: its constants and its definition.
-        helpers: definitions that it needs before it, the same for every function.
+        helpers: helper definitions that must precede it, equal for every function.
         instructions: their number.
     """
 
@@ -81,7 +82,7 @@ class CFunction:
 def c_function(
     program: ClosedJaxpr, name: str, arguments: Sequence[str], results: Sequence[str]
 ) -> CFunction:
-    """A traced function of arrays in C: `static void NAME(const double *x, …, double *y, …)`.
+    """Translate a jaxpr to C: `static void NAME(const double *x, …, double *y, …)`.
 
     Args:
         program: of arrays.
@@ -89,7 +90,7 @@ def c_function(
         arguments, results: names of the arrays.
 
     Raises:
-        NotNativeError: for an operation that is not emitted, or is a call of LAPACK.
+        NotNativeError: for an operation without a lowering rule, or a call of LAPACK.
     """
     places = [[Value(0, "ptr", "named", (x,)) for x in names] for names in (arguments, results)]
     writer = _Writer(instructions_of(program, places), name)
@@ -105,11 +106,11 @@ def c_function(
 
 
 def constant(x: float) -> str:
-    """A number as C reads it back to the last bit."""
+    """Format a number so that C reads it back exactly."""
     if isinstance(x, bool):
         return str(int(x))
     if isinstance(x, int):
-        # the least one has no literal of its own
+        # C has no literal for the least integer.
         return f"({x})" if -(2**31) < x < 0 else f"(-INT64_C({-x - 1}) - 1)" if x < 0 else str(x)
     x = float(x)
     if math.isnan(x):
@@ -121,12 +122,12 @@ def constant(x: float) -> str:
 
 
 class _Writer:
-    """Blocks as statements.
+    """Printer of basic blocks as C statements.
 
     Attributes:
         named: arrays that are read or written.
-        helpers: definitions by the names of what they define.
-        reached: blocks that are jumped to.
+        helpers: helper definitions, by the names they define.
+        reached: blocks that are targets of a jump.
         instructions: their number.
     """
 
@@ -141,7 +142,7 @@ class _Writer:
         self.uses = single_uses(b, self.needed)
 
     def constants(self) -> list[str]:
-        """Definitions of the arrays of constants that are read."""
+        """Definitions of the constant arrays that are read."""
         found = []
         for name, stored, values in self.b.constants:
             if (array := self._array(name)) in self.named:
@@ -163,7 +164,7 @@ class _Writer:
         return found
 
     def _declared(self) -> list[str]:
-        """Declarations of local arrays and of the values that phi instructions choose."""
+        """Declarations of local arrays and of phi variables."""
         arrays = [
             f"    {TYPES[stored]} {self._local(pointer)}[{count}];"
             for pointer, (stored, count) in self.b.buffers.items()
@@ -290,7 +291,7 @@ class _Writer:
         return f"{name}({', '.join(map(_bare, given))})"
 
     def _saturated(self, x: Value, kind: str, given: list[str]) -> str:
-        """A float as an integer: beyond the range to its end, NaN to zero."""
+        """Convert a float to an integer with saturation; NaN becomes zero."""
         bits, signed = int(re.sub(r"\D", "", x.type)), kind == "fptosi"
         source, target = TYPES[x.operands[0].type], TYPES[x.type]
         name = f"{target}_of_{source}" if signed else f"u{target}_of_{source}"
@@ -306,7 +307,7 @@ class _Writer:
         )
         return f"{name}({_bare(given[0])})"
 
-    # the way on
+    # control flow
 
     def _end(self, block: Block, after: Block | None) -> list[str]:
         if block.end is None:
@@ -329,11 +330,11 @@ class _Writer:
         return [f"goto {target.label};"]
 
     def _moved(self, block: Block, target: Block) -> list[str]:
-        """Assignments to the phi instructions of the next block, at the end of a block."""
+        """Assign the phi variables of the successor at the end of a block."""
         pairs = transfers(block, target, self.needed)
         changed = {x for x, _ in pairs}
         lines, held = [], {}
-        for _, y in pairs:  # all are read before the first is changed
+        for _, y in pairs:  # read all operands before the first assignment
             if type(y) is Value and y in changed and y not in held:
                 held[y] = f"{_name(y)}_"
                 lines.append(f"const {TYPES[y.type]} {held[y]} = {_name(y)};")
@@ -346,7 +347,7 @@ def _name(x: Value) -> str:
 
 
 def _bare(text: str) -> str:
-    """An expression without the parentheses around all of it."""
+    """Strip the outer parentheses of an expression."""
     if not (text.startswith("(") and text.endswith(")")):
         return text
     depth = 0
@@ -358,6 +359,6 @@ def _bare(text: str) -> str:
 
 
 def prelude(functions: Iterable[CFunction]) -> str:
-    """The includes, macros and helpers that some functions need before them."""
+    """The includes, macros and helpers that must precede some functions."""
     helpers = dict.fromkeys(x for f in functions for x in f.helpers)
     return "\n".join([PRELUDE, *helpers])

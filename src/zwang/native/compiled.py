@@ -1,4 +1,4 @@
-"""Native code of a function, called with arrays."""
+"""A compiled native function, called with arrays."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ ENTRY = "zwang_function"
 
 
 class _Room:
-    """Memory of one call at a time, with the tables of addresses that the code reads.
+    """Memory of one call at a time, with the pointer tables that the code reads.
 
     Args:
-        function: what is called.
-        first: its first arguments, which stay where they are; the room has places for the others.
+        function: the called function.
+        first: its leading bound arguments; the room has buffers for the others.
 
     Attributes:
-        given: the places of the other arguments.
-        results: all of the results, one behind the other.
-        pointers, targets, work: addresses of the two tables and of what is needed in between.
+        given: buffers of the other arguments.
+        results: one buffer for all results, one behind the other.
+        pointers, targets, work: addresses of the argument table, the result table and the
+            workspace.
     """
 
     __slots__ = ("_kept", "given", "pointers", "results", "targets", "work")
@@ -45,18 +46,19 @@ class _Room:
 
 
 class NativeFunction:
-    """A function of arrays as machine code; other threads run while it is called.
+    """A function of arrays as machine code; the GIL is released while it runs.
 
-    It is translated at once, which takes 10 µs an instruction, and runs half as fast as it might.
-    Where its calls have taken longer than it takes to optimize it, that is done in another process,
-    one function after the other; both give the same bits.
+    It is first compiled without optimization, which takes 10 µs an instruction; this code runs half
+    as fast as optimized code. Once its calls have taken longer than optimization takes, another
+    process optimizes it, one subroutine after the other. Both versions give bitwise identical
+    results.
 
     Args:
         stored: the function (`translated`).
 
     Attributes:
-        optimized: called with the function once more of it has been optimized.
-        result_bytes: size of all of its results.
+        optimized: callback with the function once more of it has been optimized.
+        result_bytes: size of all results.
     """
 
     def __init__(self, stored: Stored):
@@ -71,7 +73,7 @@ class NativeFunction:
             dtype = np.dtype(name)
             self._places.append((shape, dtype, self.result_bytes))
             self.result_bytes += -(-math.prod(shape) * dtype.itemsize // ALIGNMENT) * ALIGNMENT
-        # fields of a record are made in half of the time of arrays in their places
+        # Reading fields of a structured array takes half the time of creating array views.
         self._names = names = [f"result {k}" for k in range(len(self._places))]
         kinds = [(dtype, shape) for shape, dtype, _ in self._places]
         offsets = [at for *_, at in self._places]
@@ -88,22 +90,22 @@ class NativeFunction:
 
     @property
     def memory(self) -> int:
-        """Bytes that a call needs for results and in between."""
+        """Bytes that a call needs for results and workspace."""
         return self.stored.workspace + self.result_bytes
 
     def __call__(self, *arrays: Any) -> list[np.ndarray]:
-        """The function's results as arrays of NumPy."""
+        """Return the results as NumPy arrays."""
         room = _Room(self, self._given(arrays))
         self._run(room)
         return self._arrays(room.results)
 
     def bound(self, first: Sequence[Any]) -> Callable[..., list[np.ndarray]]:
-        """The function with its first arguments given; their numbers are read at each call.
+        """Bind the leading arguments; their content is read at each call.
 
-        Looking at arguments takes longer than the code, so that this is what a loop calls.
+        Checking arguments takes longer than the code, so loops call a bound function.
         """
         held = self._given([*first], self._dtypes[: len(first)])
-        # the rooms of calls that have returned; each thread that is within one has its own
+        # The rooms of finished calls, for reuse; each thread inside a call has its own.
         free: list[_Room] = []
 
         def called(*rest: Any) -> list[np.ndarray]:
@@ -123,30 +125,32 @@ class NativeFunction:
         return called
 
     def _run(self, room: _Room) -> None:
-        """Call the code for the arguments of a room."""
-        # held until it returns: it may be replaced, and then goes with its memory
+        """Call the code with the arguments of a room."""
+        # This reference keeps the code in memory until it returns, as it may be replaced meanwhile.
         code, begun = self._code, time.perf_counter()
         code.call(room.pointers, room.targets, room.work)
         self._used(time.perf_counter() - begun)
 
     def _arrays(self, block: np.ndarray) -> list[np.ndarray]:
-        """The results in their piece of memory."""
+        """Views of the results in their block of memory."""
         record = np.ndarray((), self._record, block)
         return [record[name] for name in self._names]
 
     def _given(self, arrays: Sequence[Any], dtypes: Any = None) -> list[np.ndarray]:
-        """Arguments as the code reads them: row by row, and not copied where they are so."""
+        """Convert arguments to row-major arrays of the right type; conforming arrays are not
+        copied.
+        """
         pairs = zip(arrays, self._dtypes if dtypes is None else dtypes, strict=True)
         return [np.ascontiguousarray(x, dtype) for x, dtype in pairs]
 
     def tables(self, arguments: Sequence[np.ndarray], results: np.ndarray) -> tuple[Any, Any]:
-        """Addresses of some arguments, and of each of the results in one piece of memory."""
+        """Pointer tables of some arguments and of the results in one block of memory."""
         begin = results.ctypes.data
         pointers = self._pointers(*(x.ctypes.data for x in arguments))
         return pointers, self._targets(*(begin + at for _, _, at in self._places))
 
     def workspace(self) -> tuple[np.ndarray, int]:
-        """Memory that one call needs in between, to be held until it returns, and its address."""
+        """Allocate the workspace of one call, to be kept until it returns, and give its address."""
         work = np.empty(self.stored.workspace + ALIGNMENT, np.uint8)
         place = work.ctypes.data
         return work, place + -place % ALIGNMENT
@@ -154,13 +158,13 @@ class NativeFunction:
     def members(
         self, arrays: Sequence[Any], of_each: Sequence[bool], count: int, cores: int = 1
     ) -> list[np.ndarray]:
-        """Results for many members, with a leading axis of them.
+        """Compute the results of a batch, with a leading batch axis.
 
         Args:
-            arrays: the arguments; with a leading axis of members where they differ.
-            of_each: which of them do.
-            count: number of members, not less than there are lanes.
-            cores: how many threads take a part each.
+            arrays: the arguments, with a leading batch axis where they differ between members.
+            of_each: which arguments have a batch axis.
+            count: batch size, not less than the number of lanes.
+            cores: number of threads, which share the batch.
         """
         given = self._given(arrays)
         found = [np.empty((count, *shape), dtype) for shape, dtype, _ in self._places]
@@ -173,7 +177,7 @@ class NativeFunction:
 
         def part(first: int, last: int) -> None:
             (_held, work), (groups, rest) = self.workspace(), divmod(last - first, lanes)
-            # the last registers are full, too: they compute some members once more
+            # The last group of lanes is full, too: it computes some members a second time.
             turns = [(first, groups), *([(last - lanes, 1)] if rest else [])]
             for begin, times in turns:
                 places = [x.ctypes.data + begin * n for x, n in zip(arrays, steps, strict=True)]
@@ -203,7 +207,7 @@ class NativeFunction:
         return found
 
     def _used(self, seconds: float) -> None:
-        """Take into account how long the code has run: from some time on it is optimized."""
+        """Add to the run time of the code; beyond a threshold the function is optimized."""
         if self.stored.level == 0 and not self._asked:
             self._spent += seconds
             if self._spent > self._worth:
@@ -214,11 +218,11 @@ class NativeFunction:
                     self._optimize_apart()
 
     def optimize(self) -> None:
-        """Replace the code at once by a faster one, which gives the same bits."""
+        """Replace the code at once by optimized code with bitwise identical results."""
         self._replaced({k: object_code(x, 1) for k, x in self.stored.modules().items()})
 
     def _optimize_apart(self) -> None:
-        """Have the code replaced in parts, as they are made."""
+        """Start optimization in another process, which replaces the code in parts."""
         modules = self.stored.modules()
         numbers, made, since = list(modules), dict[int, bytes](), time.perf_counter()
 
@@ -241,14 +245,14 @@ class NativeFunction:
 
 
 OPTIMIZING = 15e-6
-"""Seconds of calls, for each instruction, from which on a function is optimized: a third of the
-time that it takes.
+"""Run time for each instruction beyond which a function is optimized [s]: a third of the time that
+optimization takes.
 """
 REPLACED = 0.3
-"""Seconds between two replacements of parts of the code by optimized ones."""
+"""Least time between two replacements of parts of the code by optimized ones [s]."""
 MOST_HELD = 1 << 20
-"""Bytes that a bound function may hold from one call to the next."""
+"""Bytes that a bound function may keep allocated between calls."""
 AT_ONCE = 600
-"""Instructions of a function that is optimized between two calls of it, in less time than a process
-of its own begins in; a longer one is optimized on another core meanwhile.
+"""Number of instructions up to which a function is optimized in this process between two calls, in
+less time than another process needs to start; a longer one is optimized on another core.
 """

@@ -1,4 +1,4 @@
-"""What keeps a function from becoming native code."""
+"""Errors that prevent a function from becoming native code."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterable
 
 
 class NotNativeError(Exception):
-    """The function has an operation, a type or a size that is not emitted; the text names it."""
+    """An operation, a type or a size is not supported by native code; the message names it."""
 
 
 def refuse_lapack(routines: Iterable[str]) -> None:
-    """Refuse a function that calls some routines of LAPACK, as other languages do not.
+    """Refuse a function that calls LAPACK, which the other target languages cannot.
 
     Raises:
-        NotNativeError: if there are any.
+        NotNativeError: if there are any routines.
     """
     if called := ", ".join(sorted(x.removeprefix("zwang.") for x in routines)):
         raise NotNativeError(f"a factorization by LAPACK ({called})")

@@ -1,11 +1,12 @@
-"""Exponential and logarithm as instructions of the processor, for any number of lanes.
+"""Exponential and logarithm as inline instructions, for any number of SIMD lanes.
 
     x = k ln 2 + r,  |r| ≤ ½ ln 2:      exp x = 2ᵏ (1 + r + r²/2 + r³ E(r))
     x = 2ᵉ m,  √½ ≤ m < √2,  f = m − 1,  s = f / (2 + f):
                                         log x = e ln 2 + f − (f²/2 − s (f²/2 + s² L(s²)))
 
-The results are within one unit in the last place (`tests/native/test_exponentials.py`), and the
-same to the bit in native code, C and pages, which the C libraries of several systems are not.
+The results are within one unit in the last place (`tests/native/test_exponentials.py`). They are
+bitwise identical in native code, C and WebAssembly, whereas the C libraries of several systems
+differ.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from zwang.native.builder import Builder, Value
 from zwang.native.instructions import Operand
 
 LN_2 = (0.6931471803691238, 1.9082149292705877e-10)
-"""ln 2 in parts; the first has 32 bits, so that its product with k is exact."""
+"""ln 2 in two parts; the first has 32 bits, so that its product with k is exact."""
 ONE_OVER_LN_2 = 1.4426950408889634
 OVERFLOW, UNDERFLOW = 709.782712893384, -745.1332191019411
-"""Beyond them the exponential is infinite or zero."""
+"""Arguments beyond which the exponential overflows to infinity or underflows to zero."""
 ROOT_HALF = 0x3FE6A09E667F3BCD
 """The bits of √½."""
 NORMAL, RAISED = 2.2250738585072014e-308, 54
-"""The least number of full precision; smaller ones are multiplied by a power of two."""
+"""The least normal number; subnormal ones are scaled by a power of two."""
 MANTISSA, BIAS = 52, 1023
-"""Bits of a double below its exponent, and the exponent of 1."""
+"""Mantissa bits of a double, and the exponent bias."""
 E = (
     *(0.16666666666666669, 0.041666666666666664, 0.008333333333330062),
     *(0.0013888888888886552, 0.00019841269863053618, 2.4801587317144498e-05),
@@ -37,8 +38,9 @@ L = (
     *(0.6666666666666666, 0.4000000000000088, 0.2857142857080285, 0.22222222391887064),
     *(0.18181795621632782, 0.15386240708969665, 0.13268746195596595, 0.13086907887965027),
 )
-"""Interpolation of (exp r − 1 − r − r²/2) / r³ and (log((1 + s) / (1 − s)) / s − 2) / s² at
-Chebyshev's nodes."""
+"""Polynomials that interpolate (exp r − 1 − r − r²/2) / r³ and (log((1 + s) / (1 − s)) / s − 2) /
+s² at Chebyshev nodes.
+"""
 D = "double"
 
 
@@ -52,14 +54,14 @@ def exponential(b: Builder, t: str, x: Operand) -> Operand:
     rest = b.subtract(t, small, b.multiply(t, k, LN_2[0]))
     lost = b.multiply(t, k, LN_2[1])
     r = b.subtract(t, rest, lost)
-    # what the rounding of r has lost
+    # the rounding error of r
     tail = b.subtract(t, b.subtract(t, rest, r), lost)
     z = b.multiply(t, r, r)
     cubic = b.multiply_add(t, b.multiply(t, z, r), functions.polynomial(b, E, r), tail)
     near = b.add(t, 1.0, b.add(t, r, b.multiply_add(t, z, 0.5, cubic)))
     whole = b.cast("fptosi", t, "i64", k)
     half = b.shared("i64", "ashr", whole, 1)
-    for part in (half, b.shared("i64", "sub", whole, half)):  # 2ᵏ may be no normal number
+    for part in (half, b.shared("i64", "sub", whole, half)):  # 2ᵏ may leave the range
         near = b.multiply(t, near, _power_of_two(b, part))
     beyond = b.select(t, b.compare("ogt", t, x, OVERFLOW, None), math.inf, near)
     beyond = b.select(t, b.compare("olt", t, x, UNDERFLOW, None), 0.0, beyond)
@@ -91,7 +93,7 @@ def logarithm(b: Builder, t: str, x: Operand) -> Operand:
     near = b.subtract(t, b.multiply(t, e, LN_2[0]), b.subtract(t, b.subtract(t, half, slope), f))
     zero = b.compare("oeq", t, x, 0.0, None)
     near = b.select(t, b.compare("olt", t, x, math.inf, None), near, x)
-    # of NaN itself, and of what is below zero
+    # NaN for NaN and for negative numbers
     near = b.select(t, b.compare("oge", t, x, 0.0, None), near, math.nan)
     return b.select(t, zero, -math.inf, near)
 

@@ -1,7 +1,7 @@
-"""Functions of one and two numbers: instructions of the processor, or the C library.
+"""Functions of one and two numbers: processor instructions, or calls of the C library.
 
-A call of the library rounds as `libm` does, within one unit in the last place; it is the same
-function whatever the level of optimization.
+A call of the library rounds as `libm` does, within one unit in the last place; the same function is
+called at every optimization level.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _suffix(t: str) -> str:
 
 
 def intrinsic(b: Builder, t: str, name: str, *x: Operand) -> Operand:
-    """One of LLVM's functions that the processor has an instruction for."""
+    """Emit an LLVM intrinsic for which the processor has an instruction."""
     if all(type(y) is not Value for y in x):
         fold = {
             "sqrt": np.sqrt,
@@ -40,7 +40,7 @@ def intrinsic(b: Builder, t: str, name: str, *x: Operand) -> Operand:
 
 
 def _rounded_away(x: float) -> float:
-    """The nearest whole number, of two the one further from zero."""
+    """Round to the nearest integer, ties away from zero."""
     whole = np.floor(np.abs(x))
     return math.copysign(whole + (np.abs(x) - whole >= 0.5), x)
 
@@ -52,10 +52,10 @@ def magnitude(b: Builder, t: str, x: Operand) -> Operand:
 
 
 def library(b: Builder, t: str, name: str, *x: Operand) -> Operand:
-    """A function of the C library."""
+    """Emit a call of the C library."""
     known = [float(y) for y in x if type(y) is not Value]
     if len(known) == len(x) and (fold := FOLDED.get(name)) is not None:
-        # where Python refuses to give infinity or NaN, the code finds it
+        # Where Python raises instead of returning inf or NaN, the call is emitted.
         with contextlib.suppress(ValueError, OverflowError):
             return _narrow(t, fold(*known))
     name = name if t == "double" else name + "f"
@@ -74,7 +74,7 @@ FOLDED: dict[str, Callable[..., float]] = {
         "nextafter",
     )
 }
-"""The same functions of the library, by which constants are computed while the code is written."""
+"""The same library functions in Python, for constant folding."""
 
 
 def _by_library(name: str) -> Callable:
@@ -86,7 +86,7 @@ def _reciprocal_root(b: Builder, t: str, x: Operand) -> Operand:
 
 
 def polynomial(b: Builder, coefficients: tuple, z: Operand) -> Operand:
-    """`Σ cₖ zᵏ` of doubles by Horner's rule."""
+    """Evaluate `Σ cₖ zᵏ` in doubles by Horner's rule."""
     found: Operand = coefficients[-1]
     for c in reversed(coefficients[:-1]):
         found = b.multiply_add("double", found, z, c)
@@ -122,12 +122,13 @@ OF_FLOATS: dict[str, Callable] = {
     "ceil": lambda b, t, x: intrinsic(b, t, "ceil", x),
     "rsqrt": _reciprocal_root,
 }
-"""Emitted code of primitives that are functions of floats, by their names, but for those
-of `trigonometry` and `exponentials`."""
+"""Emitters of float functions by primitive name, without those of `trigonometry` and
+`exponentials`.
+"""
 
 
 def converted(b: Builder, source: DTypeLike, target: DTypeLike, x: Operand) -> Operand:
-    """A number as one of another type, as XLA converts it."""
+    """Convert a number to another type with the semantics of XLA."""
     s, t = register_type(source), register_type(target)
     if type(x) is not Value:
         return _converted_constant(s, t, target, x)
@@ -139,7 +140,7 @@ def converted(b: Builder, source: DTypeLike, target: DTypeLike, x: Operand) -> O
     if s in FLOATS:
         kind = "s" if is_signed(target) else "u"
         suffix = f"{t}.{'f64' if s == 'double' else 'f32'}"
-        # beyond the range of integers to its end, and NaN to zero
+        # saturating beyond the range of integers; NaN becomes zero
         return b.call(t, f"llvm.fpto{kind}i.sat.{suffix}", [s], x)
     if t in FLOATS:
         kind = "s" if is_signed(source) else "u"
@@ -152,7 +153,7 @@ def converted(b: Builder, source: DTypeLike, target: DTypeLike, x: Operand) -> O
 
 
 def total_order(b: Builder, dtype: DTypeLike, x: Operand) -> tuple[str, Operand]:
-    """An integer by which floats are ordered in full, −0 before 0 and NaN last, and its type."""
+    """Map a float to an integer that orders all floats, −0 before 0 and NaN last; also its type."""
     t = register_type(dtype)
     if t not in FLOATS:
         return t, x
@@ -180,7 +181,7 @@ def _converted_constant(s: str, t: str, target: DTypeLike, x: float) -> Operand:
 
 
 def extreme(b: Builder, name: str, dtype: DTypeLike) -> Callable[[Operand, Operand], Operand]:
-    """The larger or smaller of two numbers; NaN if any of two floats is NaN."""
+    """Emit the maximum or minimum of two numbers; NaN if either float is NaN."""
     t = register_type(dtype)
     if t == "i1":
         return lambda x, y: b.logic("or" if name == "max" else "and", x, y)
@@ -204,7 +205,7 @@ def extreme(b: Builder, name: str, dtype: DTypeLike) -> Callable[[Operand, Opera
             if x != x or y != y:
                 return math.nan
             return pick(x, y)
-        # an unordered comparison chooses NaN; of equal numbers, zeros, the second one is taken
+        # An unordered comparison selects NaN; of equal numbers, zeros, it selects the second one.
         if type(y) is not Value:
             if y == least:
                 return x
@@ -222,5 +223,5 @@ def extreme(b: Builder, name: str, dtype: DTypeLike) -> Callable[[Operand, Opera
 
 
 def _is_size(x: Value) -> bool:
-    """Whether a float is a root or a magnitude, which is below no zero."""
+    """Return whether a float is a square root or a magnitude, which is never negative."""
     return x.operation.startswith(("call @llvm.sqrt.", "call @llvm.fabs."))

@@ -1,4 +1,4 @@
-"""Instructions, basic blocks and memory of a function that is being written."""
+"""Instructions, basic blocks and memory buffers of a function under construction."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import dataclasses
 from typing import final
 
 ALIGNMENT = 64
-"""Bytes at which each array of the workspace begins: a line of the cache."""
+"""Alignment of each workspace array [bytes]: one cache line."""
 SHARED = "zwang."
-"""Beginning of the names of traced functions that programs of a model share."""
+"""Name prefix of traced functions that several programs of a model share."""
 WRITTEN_OUT = "written out: "
-"""The beginning of the names of inner programs that are written without loops over their elements
-(`zwang.compile.hints.written_out`)."""
+"""Name prefix of inner programs that are emitted without loop rolling
+(`zwang.compile.hints.written_out`).
+"""
 LEAST_ALIKE = 64
-"""Elements that are computed alike by a loop; fewer are written out, but where something else is
-said (`zwang.native.walk.written_out`).
+"""Least number of equal computations that are rolled into a loop; fewer are unrolled, unless
+`zwang.native.walk.written_out` says otherwise.
 """
 
 
@@ -24,9 +25,9 @@ class Value:
 
     Attributes:
         type: of its register.
-        operation: its name in LLVM, followed by types or predicates that are no operands.
-        operands: values, constants, and (for what is no operand) strings.
-        wide: whether it has a number for each lane; otherwise it is one for all of them.
+        operation: LLVM's name, followed by types or predicates that are not operands.
+        operands: values, constants, and strings for everything that is not an operand.
+        wide: whether each SIMD lane has its own number; otherwise all lanes share one.
     """
 
     __slots__ = ("index", "operands", "operation", "type", "wide")
@@ -37,7 +38,7 @@ class Value:
 
     @property
     def name(self) -> str:
-        """As LLVM's language has it; an argument and a constant array give their own."""
+        """The name in LLVM IR; arguments and constant arrays have their own names."""
         return f"%x{self.index}" if self.operation != "named" else self.operands[0]
 
     def __repr__(self) -> str:
@@ -50,11 +51,11 @@ Operand = Value | float
 
 @dataclasses.dataclass(eq=False)
 class Block:
-    """A basic block: its instructions in order, and how it ends.
+    """A basic block: its instructions in order, and its terminator.
 
     Attributes:
-        left_from: label of its last part, where its text is cut into several.
-        removable: whether it is a loop by itself, which is left out where nothing reads what it
+        left_from: label of its last part, if its LLVM IR is split into several parts.
+        removable: whether it is a loop in one block, which is dead if nothing reads what it
             writes.
     """
 
@@ -72,9 +73,9 @@ class Buffer:
     Attributes:
         base: pointer to it, a value of type ptr.
         mutable: whether instructions may write to it.
-        interleaved: whether each element stands there once for each lane, side by side.
+        interleaved: whether the lanes of each element are adjacent.
         mask: lanes that were active when it was allocated.
-        version: changes with each write, so that no load is shared across one.
+        version: incremented by each write, so that no load is shared across a write.
         live: number of variables of the traced program that it holds and that are still used.
     """
 

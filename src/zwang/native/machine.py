@@ -1,4 +1,4 @@
-"""Machine code in this process."""
+"""Machine code loaded into this process, and optimized code made by another process."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from zwang.native.translate import host, piece, pieces
 
 
 class Code:
-    """Machine code in this process.
+    """Machine code loaded into this process.
 
     Args:
         binaries: object files.
-        name: of its function.
-        routines: that it calls (`zwang.native.library`).
+        name: of the function that is called.
+        routines: LAPACK routines that it calls (`zwang.native.library`).
     """
 
     _signature = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -46,7 +46,7 @@ class Code:
         names = name, f"{name}_members"
         for each in names:
             builder.export_symbol(each)
-        # the memory of the code is given back with this object
+        # The memory of the code is freed with this object.
         self._library = builder.link(_linker(), f"zwang_{next(_numbers)}")
         one, many = (self._library[each] for each in names)
         self.call, self.call_members = self._signature(one), self._of_members(many)
@@ -57,10 +57,10 @@ _numbers = itertools.count()
 
 @functools.cache
 def _linker() -> Any:
-    """What puts object code into the memory of this process.
+    """The JIT linker, which loads object code into the memory of this process.
 
     Raises:
-        ModelError: if this process may not execute what it writes.
+        ModelError: if this process may not execute memory that it has written.
     """
     if not _may_execute():
         raise ModelError(
@@ -74,7 +74,7 @@ def _linker() -> Any:
 
 
 def _may_execute() -> bool:
-    """Whether memory that was written to may be made executable; LLVM ends the process if not."""
+    """Return whether written memory may become executable; if not, LLVM aborts the process."""
     if os.name != "posix":
         return True
     page = mmap.mmap(-1, mmap.PAGESIZE)
@@ -92,10 +92,10 @@ _running: set[subprocess.Popen] = set()
 
 
 def fast_code_apart(modules: Sequence[str]) -> Iterator[bytes]:
-    """Object code of each module, optimized in a process of its own, one such process at a time;
-    those are missing that come after it has failed, or could not be started.
+    """Yield optimized object code of each module, made by one other process at a time.
 
-    Called by a thread, it keeps no other one waiting.
+    If that process fails or cannot be started, the remaining modules are missing. The calling
+    thread waits without holding up other threads.
     """
     with _one_at_a_time:
         try:
@@ -112,7 +112,7 @@ def fast_code_apart(modules: Sequence[str]) -> Iterator[bytes]:
             with process:
                 assert process.stdin is not None and process.stdout is not None
                 process.stdin.write(b"".join(piece(x.encode()) for x in modules))
-                process.stdin.close()  # it reads all of them before it writes the first
+                process.stdin.close()  # It reads all modules before it writes the first object.
                 yield from pieces(process.stdout)
         except (OSError, ValueError):
             return
@@ -121,9 +121,7 @@ def fast_code_apart(modules: Sequence[str]) -> Iterator[bytes]:
 
 
 def optimized_apart(modules: Sequence[str], then: Callable[[int, bytes], None]) -> None:
-    """Translate modules into fast code in a process of its own, and call `then` with the number of
-    each and its code, in a thread.
-    """
+    """Optimize modules in another process; a thread calls `then` with each number and object."""
 
     def wait() -> None:
         for k, binary in enumerate(fast_code_apart(modules)):
@@ -133,11 +131,11 @@ def optimized_apart(modules: Sequence[str], then: Callable[[int, bytes], None]) 
 
 
 OPTIMIZER = "zwang optimizer"
-"""Name of the threads that wait for fast code."""
+"""Name of the threads that wait for optimized code."""
 
 
 @atexit.register
 def _end_running() -> None:
-    """A process ends when its work has ended, and not when its code is optimized."""
+    """End the optimizing process when this process ends, without waiting for its code."""
     for process in list(_running):
         process.kill()

@@ -1,4 +1,4 @@
-"""Functions in LLVM's language, modules of them, and what a file holds of a program."""
+"""Functions in LLVM IR, modules of them, and the stored form of a program."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import NamedTuple
 from zwang.native.translate import object_code
 
 MAKER = "zwang translation"
-"""Name of the threads that make object code of subroutines."""
+"""Name of the threads that compile subroutines."""
 
 
 def _wait_for_makers() -> None:
-    """Let threads that are inside of LLVM leave it: a fork would keep its lock for ever."""
+    """Wait until no thread is inside LLVM: a forked process would inherit its lock."""
     for thread in threading.enumerate():
         if thread.name == MAKER:
             thread.join()
@@ -30,15 +30,15 @@ if hasattr(os, "register_at_fork"):
 
 @dataclasses.dataclass(eq=False)
 class Function:
-    """The text of a function.
+    """A function in LLVM IR.
 
     Attributes:
-        name: of it.
+        name: of the function.
         head: result, name and parameters.
-        body: instructions, in lines.
-        constants: definitions of arrays that it reads.
-        calls: declarations of the functions of libraries that it calls, by name.
-        routines: names of those that are called for what they write.
+        body: lines of instructions.
+        constants: definitions of constant arrays that it reads.
+        calls: declarations of called library functions, by name.
+        routines: names of called routines that have side effects.
         functions: the subroutines that it calls.
         instructions: their number.
     """
@@ -56,15 +56,15 @@ class Function:
 
     @functools.cached_property
     def all(self) -> list[Function]:
-        """The function and all that it calls, through others, too."""
+        """Return the function and all subroutines that it calls directly or indirectly."""
         found = {self.name: self}
         for each in self.functions:
             found |= {x.name: x for x in each.all}
         return list(found.values())
 
     def module(self, more: str = "") -> str:
-        """A module of it, with the arrays that it reads and declarations of what it calls."""
-        # functions of LLVM are known to it, whatever the number of their lanes
+        """Return a module with this function, its constants and declarations of its callees."""
+        # LLVM knows its intrinsics without a declaration, for any number of lanes.
         known = {n: x for n, x in self.calls.items() if not n.startswith("llvm.")}
         known |= {x.name: f"declare {x.head}" for x in self.functions}
         head = f"define {self.head} #0 {{"
@@ -73,12 +73,12 @@ class Function:
 
     @functools.cached_property
     def packed(self) -> bytes:
-        """Its module, compressed, once for all that call it."""
+        """Its module, compressed once and shared by all callers."""
         return _packed(self.module())
 
     @property
     def binary(self) -> bytes:
-        """Its object code by itself, made at once."""
+        """Compile its object code now and return it."""
         if self._maker is not None:
             self._maker.join()
         if self._binary is None:
@@ -87,10 +87,8 @@ class Function:
         return self._binary
 
     def begin(self) -> None:
-        """Have its object code made by a thread: LLVM works beside Python, which goes on writing
-        functions.
-        """
-        # where no thread can be started, or it fails, the code is made when it is asked for
+        """Start compiling its object code in a thread, while Python emits further functions."""
+        # If no thread can be started, or it fails, the code is compiled on demand.
         with contextlib.suppress(RuntimeError):
             maker = threading.Thread(target=self._make_quietly, name=MAKER)
             maker.start()
@@ -105,18 +103,18 @@ class Function:
 
 
 def entry_text(entry: Function) -> str:
-    """A module of the function that is called with members."""
+    """A module with the function that loops over batch members."""
     return entry.module(MEMBERS.replace("NAME", entry.name))
 
 
 def packed_modules(functions: Sequence[Function]) -> tuple[bytes, ...]:
-    """Modules of functions, compressed; the first one is called with members."""
+    """Compressed modules of functions; the first has the loop over batch members."""
     entry, *others = functions
     return _packed(entry_text(entry)), *(x.packed for x in others)
 
 
 def unpacked(module: bytes) -> str:
-    """The text of a module that was compressed."""
+    """The IR of a compressed module."""
     return zlib.decompress(module).decode()
 
 
@@ -125,17 +123,17 @@ def _packed(text: str) -> bytes:
 
 
 class Stored(NamedTuple):
-    """All that a function is, as data that a file can hold.
+    """A compiled function as data that a file can hold.
 
     Attributes:
-        binaries: object code, of the function and of subroutines that it calls.
-        levels: of optimization, of each of them.
-        texts: their modules in LLVM's language, compressed (`zwang.native.module`).
+        binaries: object code of the function and of its subroutines.
+        levels: optimization level of each object.
+        texts: their modules in LLVM IR, compressed (`zwang.native.module`).
         arguments, results: shape and type of each.
-        workspace: bytes that a call needs beside them.
+        workspace: bytes of temporary memory for a call.
         instructions: their number.
-        routines: of LAPACK that it calls.
-        lanes: how many members a call computes.
+        routines: LAPACK routines that it calls.
+        lanes: number of batch members that a call computes.
     """
 
     binaries: tuple[bytes, ...]
@@ -150,15 +148,15 @@ class Stored(NamedTuple):
 
     @property
     def level(self) -> int:
-        """Level of optimization of all of it."""
+        """The optimization level of the least optimized object."""
         return min(self.levels)
 
     def modules(self) -> dict[int, str]:
-        """The modules that are not optimized yet, by their numbers."""
+        """The modules that are not optimized yet, by number."""
         return {k: unpacked(x) for k, x in enumerate(self.texts) if not self.levels[k]}
 
     def replaced(self, made: Mapping[int, bytes]) -> Stored:
-        """The same with optimized code of some modules."""
+        """Return a copy with optimized code of some modules."""
         binaries = tuple(made.get(k, x) for k, x in enumerate(self.binaries))
         levels = tuple(1 if k in made else x for k, x in enumerate(self.levels))
         return self._replace(binaries=binaries, levels=levels)
@@ -203,4 +201,4 @@ onward:
 end:
   ret void
 }"""
-"""The function called for one member after another, whose arrays lie one behind the other."""
+"""A loop over groups of batch members, whose arrays are contiguous."""

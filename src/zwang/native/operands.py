@@ -1,4 +1,4 @@
-"""Operands of a subroutine: what of them it depends on, and how the rest is passed to it."""
+"""Operands of a subroutine: the part that specializes it, and the part passed by pointers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from zwang.native.walk import Call
 
 @dataclasses.dataclass(eq=False)
 class Group:
-    """What the callee reads through one pointer: elements of one operand, or its memory.
+    """Data that the callee reads through one pointer: elements of an operand, or its memory.
 
     Attributes:
-        values: the elements, in their order.
-        wide: whether each lane has its own; of memory, its own pointer.
-        memory: the operand, if it lies in memory.
+        values: the elements in order.
+        wide: whether each lane has its own elements, or its own pointer to memory.
+        memory: the operand, if it is in memory.
         pointer: to that memory.
     """
 
@@ -37,9 +37,9 @@ class Operands:
     """The operands of a call.
 
     Attributes:
-        key: all that the callee depends on of them.
-        groups: what is passed by pointers.
-        values: all values among them, in the order of their numbers.
+        key: everything about them that the callee is specialized to.
+        groups: data passed by pointers.
+        values: all distinct values among them, by number.
     """
 
     def __init__(self, call: Call):
@@ -74,7 +74,7 @@ class Operands:
     def _memory(self, x: Memory) -> tuple:
         buffer, offset, pointer = x.buffer, x.offset, x.buffer.base
         number = len(self.groups)
-        if type(offset) is Value:  # what moves begins at a pointer of its own
+        if type(offset) is Value:  # a view with a variable offset gets a pointer of its own
             pointer, offset = self._b.address(stored_type(x.type), buffer, offset), 0
         else:
             number = self._buffers.setdefault(buffer, number)
@@ -84,9 +84,7 @@ class Operands:
         return "memory", number, x.dtype.str, x.shape, x.strides, offset, *layout
 
     def pointer(self, group: Group) -> Value:
-        """Where the callee finds a group: in memory that holds it already, or where it is stored
-        now.
-        """
+        """Return the pointer to a group, where it is in memory already or is spilled now."""
         b, values = self._b, group.values
         if group.pointer is not None:
             return group.pointer
@@ -96,12 +94,12 @@ class Operands:
 
 
 def constant_key(x: float) -> float | str:
-    """A constant as a part of a key: zeros of both signs differ, NaN is itself."""
+    """Key of a constant: −0 differs from 0, and NaN equals NaN."""
     if x > 0 or x < 0:
         return x
     return "NaN" if x != x else "-0" if math.copysign(1.0, x) < 0 else "0"
 
 
 def unsigned(x: Value) -> tuple[Value, bool]:
-    """A value and whether it is the negative of that."""
+    """Split a value into a value without negation and whether it was negated."""
     return (x.operands[0], True) if x.operation == "fneg" else (x, False)

@@ -1,17 +1,18 @@
-"""Loops over elements that are computed alike.
+"""Loop rolling: loops over elements that are computed alike.
 
-Of a model with many bodies most operations are the same one for each of them. Written out they are
-hundreds of thousands of instructions, which take LLVM minutes and the processor longer to fetch
-than to execute. Elements of an array that are computed alike (the same operands are constants, and
-the same ones are equal) are therefore computed by one loop, from memory to memory; elements beside
-a zero of the structure are others, so that these vanish as ever.
+In a model with many bodies most operations are the same for each body. Unrolled, they are hundreds
+of thousands of instructions, which LLVM needs minutes to compile and which the processor fetches
+more slowly than it executes them. Elements of an array are computed alike if the same operands are
+constants and the same operands are equal. They are computed by one loop from memory to memory.
+Elements with a structural zero among their operands form a separate group, so that structural zeros
+are still eliminated.
 
-Operands that do not lie side by side are read by constant indices. Each element of the result is a
-value that has been read from its place (`Builder.origins`), so that what follows finds it there.
-Code for one member computes several elements at once, in vector registers, the last ones perhaps
-twice. The same elements are in loops whatever the number of lanes: results are the same to the bit.
-C and pages have no such loops, but round as these do: what a loop reads is no product that a sum
-takes up.
+Operands that are not contiguous are gathered by constant indices. Each element of the result is
+recorded as loaded from its place (`Builder.origins`), where later loops read it. Code for one batch
+member computes several elements at once in SIMD registers; the last group of elements may overlap
+the one before. The same elements are rolled for any number of lanes, so results are bitwise
+identical. C and WebAssembly have no such loops but round as these do: a product that a loop reads
+from memory is not fused into a sum.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ from zwang.native.instructions import LEAST_ALIKE, Block, Operand, Value
 SIDE_BY_SIDE = 8
 """Elements that a loop computes at once: a vector register of 512 bits."""
 FOLDED = (0.0, 1.0, -1.0)
-"""Constants beside which an operation may be another one."""
+"""Constants that may fold an operation away or change it."""
 SIZES = {"double": 8, "float": 4, "i1": 1}
 Read = Callable[[Operand], Operand]
-"""What gives the operand of an element, or of several, by the number of the first of them."""
+"""Reads an operand of one element, or of several from a given element number on."""
 
 
 class Source(NamedTuple):
-    """Where elements are read from.
+    """Reader of an operand in a loop.
 
     Attributes:
-        steady: whether nothing writes there.
+        steady: whether the memory that it reads is never written again.
     """
 
     read: Read
@@ -57,15 +58,15 @@ def alike(
     least: float = math.inf,
     loops: bool = True,
 ) -> list:
-    """A function of numbers for each element of a result.
+    """Apply a function of numbers to each element, in loops over elements that are computed alike.
 
     Args:
         types: of the operands.
-        operands: for each of them the numbers, which are as many.
+        operands: for each operand its values, one for each element.
         type_: of the results.
         commutes: whether its two operands may be exchanged.
-        least: from how many on there is a loop, if fewer than usual.
-        loops: whether this function may be in one.
+        least: least number of elements of a loop, if smaller than usual.
+        loops: whether this function may be rolled.
     """
     least, rows = min(least, b.least_alike), list(zip(*operands, strict=True))
     varying = [k for k, row in enumerate(rows) if Value in map(type, row)]
@@ -98,17 +99,17 @@ def alike(
         if k in of:
             results.append(found[keys[k]])
             continue
-        if (text := repr(row)) not in folded:  # most of many constants are zeros
+        if (text := repr(row)) not in folded:  # most constants are repeated zeros
             folded[text] = function(*row)
         results.append(folded[text])
     return results
 
 
 def _pattern(row: tuple) -> tuple:
-    """What elements of one loop have in common: which operands are values, and equal ones of them;
-    constants that may fold, by their texts.
+    """Key of elements that one loop can compute: which operands are values, which of these are
+    equal, and the `repr` of constants that may fold.
     """
-    if len(row) == 2 and type(row[0]) is type(row[1]) is Value:  # most of them
+    if len(row) == 2 and type(row[0]) is type(row[1]) is Value:  # the most frequent case
         return (0, 0) if row[0] is row[1] else (0, 1)
     found: list = []
     for j, x in enumerate(row):
@@ -122,8 +123,9 @@ def _pattern(row: tuple) -> tuple:
 def _in_loop(
     b: Builder, function: Callable, types: Sequence[str], columns: list, pattern: tuple, type_: str
 ) -> list | None:
-    """Results of elements that are alike, or None where the function of each is one of its
-    operands or a constant, which needs no loop.
+    """Compute elements of one pattern in a loop.
+
+    Returns None if the function of each element is one of its operands or a constant.
     """
     if _is_trivial(b, function, types, columns, pattern):
         return None
@@ -147,8 +149,10 @@ def _in_loop(
 def _one_by_one(
     b: Builder, function: Callable, types: Sequence[str], columns: list, pattern: tuple, type_: str
 ) -> list | None:
-    """The same written out. All but the first count as a loop's turns, so that a subroutine is
-    none that is short with loops (`Builder.repeated`).
+    """Compute elements of one pattern unrolled, rounded as in a loop.
+
+    Elements after the first are marked as repeated (`Builder.repeated`), so that unrolled code has
+    the same length as rolled code in the decision about subroutines.
     """
     if _is_trivial(b, function, types, columns, pattern):
         return None
@@ -165,14 +169,14 @@ def _one_by_one(
 
 
 def as_read(b: Builder, type_: str, x: Operand) -> Operand:
-    """An operand as a loop reads it, of which nothing else is known, where there are no loops."""
+    """Return an operand as if a loop had loaded it: an opaque copy in unrolled code."""
     return b.shared(type_, "same", x) if type(x) is Value and not b.rolls else x
 
 
 def _is_trivial(
     b: Builder, function: Callable, types: Sequence[str], columns: list, pattern: tuple
 ) -> bool:
-    """Whether a function of such operands is one of them or a constant."""
+    """Return whether the function of such operands is one of them or a constant."""
     if len(pattern) > 1 and pattern == tuple(range(len(pattern))):
         return False
     given: list = []
@@ -188,7 +192,7 @@ def _is_trivial(
 
 
 def step_of(b: Builder, count: int) -> int:
-    """How many elements a loop over `count` of them computes at once."""
+    """Number of elements that a loop over `count` elements computes at once."""
     return SIDE_BY_SIDE if b.spans and count >= SIDE_BY_SIDE else 1
 
 
@@ -202,13 +206,13 @@ def looped(
     start: Operand = 0,
     steady: bool = False,
 ) -> Buffer:
-    """Memory for the results of a loop over elements.
+    """Emit a loop over elements and return the buffer of its results.
 
     Args:
-        value: the result of the elements from a number on, `step` of them.
-        target, start: where they are written to, from which place on; by default memory that
+        value: computes `step` elements from a given number on.
+        target, start: buffer and first index of the results; by default a new buffer that
             nothing else writes to.
-        steady: whether an equal loop later would read the same.
+        steady: whether an equal loop emitted later would read the same data.
     """
     begun, before, turn, last = len(b.blocks), b.block, b.new_block(), count - step
     with b.scope(), b.spanned(step):
@@ -243,7 +247,7 @@ def looped(
 
 
 def _go_on(b: Builder, i: Value, step: int, last: int, before: Block, turn: Block, after: Block):
-    """The next turn of a loop, the last of which is full, too."""
+    """Emit the end of an iteration; the last iteration is full, too."""
     going = b.shared("i1", "icmp slt", i, last, of="i64")
     following: Operand = b.shared("i64", "add", i, step)
     if last % step:
@@ -254,7 +258,7 @@ def _go_on(b: Builder, i: Value, step: int, last: int, before: Block, turn: Bloc
 
 
 def _content(block: Block, found: Any) -> tuple:
-    """What a block computes, whatever the numbers of its values."""
+    """The computation of a block independent of the numbers of its values."""
     numbers = {x: k for k, x in enumerate(block.instructions)}
     name = lambda x: numbers.get(x, x) if type(x) is Value else repr(x)
     lines = [(x.operation, x.type, *map(name, x.operands)) for x in block.instructions]
@@ -270,7 +274,9 @@ def _write(b: Builder, type_: str, target: Buffer, i: Operand, value: Operand, s
 
 
 def source(b: Builder, type_: str, values: Sequence[Any], step: int) -> Source:
-    """The operand of elements: one number for all, or their own ones where these lie."""
+    """Make the reader of an operand: one number for all elements, or one for each, gathered if
+    needed.
+    """
     first = values[0]
     if all(x is first for x in values):
         return Source(lambda i: first)
@@ -300,22 +306,22 @@ def source(b: Builder, type_: str, values: Sequence[Any], step: int) -> Source:
 
 
 def origin(b: Builder, x: Value) -> tuple[Buffer, int] | None:
-    """Where a value lies in memory now: the buffer and its place there."""
+    """Return the buffer and index where a value is stored now."""
     return b.remembered(("origin", x)) or b.origin(x)
 
 
 def _places(b: Builder, values: Sequence[Value]) -> list[tuple[Buffer, int]]:
-    """Where values lie that lie somewhere."""
+    """Buffers and indices of the values that are stored in memory."""
     return [at for x in values if (at := origin(b, x)) is not None]
 
 
 def store(b: Builder, type_: str, values: Sequence[Value]) -> None:
-    """Write values side by side into memory, which becomes their origin."""
+    """Spill values contiguously to memory, which becomes their origin."""
     stored(b, type_, list(dict.fromkeys(values)), any(map(is_wide, values)))
 
 
 def stored(b: Builder, type_: str, values: Sequence[Value], wide: bool) -> Buffer:
-    """Memory that values are written to as soon as they are known, which becomes their origin."""
+    """Spill values to memory as soon as each is computed; the buffer becomes their origin."""
     given = [b.widened(x) for x in values] if wide else values
     buffer = Buffer(b.pack(type_, given, wide), False, wide, b.mask)
     _place(b, values, buffer)
@@ -323,7 +329,7 @@ def stored(b: Builder, type_: str, values: Sequence[Value], wide: bool) -> Buffe
 
 
 def merge(b: Builder, type_: str, values: Sequence[Value]) -> None:
-    """Copy values from where they lie to one place, which becomes their origin."""
+    """Copy values from several buffers into one, which becomes their origin."""
     by_buffer: dict[Buffer, dict[Value, None]] = {}
     for x, (buffer, _) in zip(values, _places(b, values), strict=True):
         by_buffer.setdefault(buffer, {})[x] = None
@@ -341,13 +347,13 @@ def merge(b: Builder, type_: str, values: Sequence[Value]) -> None:
 
 
 def _place(b: Builder, values: Iterable[Value], buffer: Buffer) -> None:
-    """Note that values lie in a buffer, from its beginning on."""
+    """Record that values are stored in a buffer from its beginning on."""
     for k, x in enumerate(values):
         b.remember(("origin", x), (buffer, k))
 
 
 def _begin(b: Builder, buffer: Buffer, type_: str) -> int | None:
-    """Where a buffer begins in the workspace [elements], or None if it is elsewhere."""
+    """Index at which a buffer begins in the workspace [elements], or None if it is elsewhere."""
     base, place = buffer.base, 0
     while base is not b.pointers[2]:
         if base.operation == "getelementptr i8" and type(base.operands[1]) is int:
@@ -359,7 +365,7 @@ def _begin(b: Builder, buffer: Buffer, type_: str) -> int | None:
 
 
 def _reader(b: Builder, type_: str, buffer: Buffer, start: Operand, step: int) -> Read:
-    """Elements that lie side by side."""
+    """A reader of contiguous elements."""
 
     def read(i: Operand) -> Operand:
         place = b.integer("add", "i64", i, start, operator.add)
@@ -371,10 +377,10 @@ def _reader(b: Builder, type_: str, buffer: Buffer, start: Operand, step: int) -
 def _picker(
     b: Builder, type_: str, buffer: Buffer, index: list[int], step: int, of: Sequence[Value] = ()
 ) -> Read:
-    """Elements whose places are listed.
+    """A reader of elements at listed indices.
 
     Args:
-        of: pointers that they are reached by, where the buffer is all of the workspace.
+        of: pointers to their arrays, if the buffer is the whole workspace.
     """
     places = _reader(b, "i64", b.literal("i64", index), 0, step)
 
@@ -386,7 +392,7 @@ def _picker(
 
 
 def copied(b: Builder, type_: str, buffer: Buffer, start: Operand, count: int) -> list:
-    """Elements that lie side by side in memory that may change, as they are now."""
+    """Copy contiguous elements of mutable memory, with their present content."""
     step, differ = step_of(b, count), buffer.interleaved or buffer.base.wide
     target = b.allocate(type_, count, "interleaved" if differ else "common")
     read = _reader(b, type_, buffer, start, step)
@@ -396,11 +402,12 @@ def copied(b: Builder, type_: str, buffer: Buffer, start: Operand, count: int) -
 def written(
     b: Builder, type_: str, target: Buffer, start: Operand, values: Sequence[Operand]
 ) -> Iterator[int]:
-    """Write values side by side from where they lie, many of them by loops, and give the numbers of
-    those that are left to be written.
+    """Write values contiguously, long runs that are in memory by loops.
+
+    Yields the numbers of the values that the caller must write.
     """
     places = [origin(b, x) if type(x) is Value else None for x in values]
-    # of what lies in the target itself, all is to be read before the first is written
+    # Values in the target itself must all be read before the first is written.
     by_loop = [at is not None and at[0].base is not target.base for at in places]
     first = 0
     for is_placed, run in groupby(by_loop):
@@ -416,7 +423,7 @@ def written(
 
 
 def side_by_side(b: Builder, values: Sequence[Operand]) -> tuple[Buffer, int] | None:
-    """Where values lie one behind the other, or None."""
+    """Return buffer and first index of values that are contiguous in memory, or None."""
     places = [origin(b, x) if type(x) is Value else None for x in values]
     if places[0] is None:
         return None

@@ -1,4 +1,4 @@
-"""Codes of the instructions of WebAssembly, by those of native code, and the encoding of numbers.
+"""Opcodes of WebAssembly by native operation, and the encoding of numbers.
 
 Reference: W3C, WebAssembly Core Specification 2.0, section 5.
 """
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 CODES = {"double": 0x7C, "float": 0x7D, "i64": 0x7E, "i32": 0x7F}
 REGISTERS = {"i1": "i32", "i8": "i32", "ptr": "i32"}
-"""Types that others are held in."""
+"""WebAssembly types that hold narrower types."""
 ARITHMETIC = {
     "double": {"fadd": 0xA0, "fsub": 0xA1, "fmul": 0xA2, "fdiv": 0xA3, "fneg": 0x9A},
     "float": {"fadd": 0x92, "fsub": 0x93, "fmul": 0x94, "fdiv": 0x95, "fneg": 0x8C},
@@ -40,7 +40,7 @@ COMPARED = {
     },
 }
 OTHERWISE = {"ult": "oge", "ule": "ogt", "ugt": "ole", "uge": "olt"}
-"""Comparisons that hold of NaN: the opposite of one that does not."""
+"""Comparisons that are true for NaN, each as the negation of one that is false for NaN."""
 INTRINSIC = {
     "double": {"fabs": 0x99, "ceil": 0x9B, "floor": 0x9C, "roundeven": 0x9E, "sqrt": 0x9F},
     "float": {"fabs": 0x8B, "ceil": 0x8D, "floor": 0x8E, "roundeven": 0x90, "sqrt": 0x91},
@@ -55,9 +55,9 @@ CONVERTED = {
     ("i32", "double"): (0xB7, 0xB8),
     ("i64", "double"): (0xB9, 0xBA),
 }
-"""Codes by source and target: of a signed source, of an unsigned one."""
+"""Opcodes by source and target type: for a signed source, for an unsigned source."""
 TRUNCATED = {("float", "i32"): 0, ("double", "i32"): 2, ("float", "i64"): 4, ("double", "i64"): 6}
-"""Second codes of conversions that stay in the range of integers; of unsigned ones the next."""
+"""Second opcode bytes of saturating conversions; unsigned ones have the next number."""
 REINTERPRETED = {
     ("float", "i32"): 0xBC,
     ("double", "i64"): 0xBD,
@@ -71,7 +71,7 @@ ELSE, END, RETURN = b"\x05", b"\x0b", b"\x0f"
 
 
 def unsigned(x: int) -> bytes:
-    """A whole number in groups of seven bits (LEB128)."""
+    """Encode a nonnegative integer in groups of seven bits (LEB128)."""
     found = bytearray()
     while x >= 0x80:
         found.append(x & 0x7F | 0x80)
@@ -80,7 +80,7 @@ def unsigned(x: int) -> bytes:
 
 
 def signed(x: int) -> bytes:
-    """The same with a sign."""
+    """Encode a signed integer in groups of seven bits (LEB128)."""
     found = bytearray()
     while not -0x40 <= x < 0x40:
         found.append(x & 0x7F | 0x80)

@@ -1,8 +1,8 @@
-"""The body of one function in the language of WebAssembly's stack machine.
+"""The body of one function for WebAssembly's stack machine.
 
-A value that is used once, in its block, stands where it is used; others are held in locals. A local
-serves one value after the other, so that there are few of them: their numbers are short, and equal
-parts of a program are equal to the byte, which packs well.
+A value that is used once, in its own block, is computed where it is used; other values are held in
+locals. Values with disjoint live ranges share a local. Few locals have short numbers, and equal
+parts of a program become equal bytes, which compress well.
 """
 
 from __future__ import annotations
@@ -57,21 +57,21 @@ if TYPE_CHECKING:
     from zwang.native.webassembly import Module
 
 MOST_LOCALS = 50_000
-"""Values that a function may hold: a limit of browsers."""
+"""Limit of browsers on the number of locals of a function."""
 ZERO = (b"\x41\x00",)
-"""The address that places are counted from by default."""
+"""The base address of memory accesses by default."""
 WRITING = ("getelementptr", "store", "named", "enter", "pack", "leave")
-"""Operations that leave nothing to hold."""
+"""Operations that leave no result on the stack."""
 
 
 class Set(NamedTuple):
-    """The local of a value is set; a value by itself is read."""
+    """Set the local of a value; a value in the code by itself reads its local."""
 
     value: Value
 
 
 class Call(NamedTuple):
-    """A subroutine is called, whose number is known once all functions are."""
+    """Call a subroutine, whose number is assigned after all functions are known."""
 
     name: str
 
@@ -83,7 +83,7 @@ class Routine(NamedTuple):
     """A subroutine as a builder holds it.
 
     Attributes:
-        pointers: names of those that it is given beside that to its memory.
+        pointers: names of its pointer parameters after the one to its frame.
         needed: values to be computed.
     """
 
@@ -97,12 +97,12 @@ class Routine(NamedTuple):
 
 
 def routine(b: Builder, pointers: Iterable[str], needed: set[Value]) -> Routine:
-    """A subroutine, to be written where it is called first."""
+    """Make a subroutine, to be written at its first call."""
     return Routine(b, tuple(pointers), needed)
 
 
 def wrapped(x: float, bits: int) -> int:
-    """A whole number in the range of a signed type."""
+    """Wrap an integer to the range of a signed type."""
     return (int(x) + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
 
 
@@ -110,10 +110,10 @@ class StackFunction:
     """The body of one function.
 
     Args:
-        module: what holds its arrays of constants and what it calls.
+        module: holds its constant arrays and its callees.
         b: its instructions.
         needed: values to be computed.
-        scratch: where its workspace begins; None where its first parameter says so.
+        scratch: address of its workspace; None if its first parameter passes it.
         pointers: names of its other parameters.
     """
 
@@ -134,7 +134,9 @@ class StackFunction:
         self.places: dict[Value, tuple[int, Code]] = {}
 
     def _used_once(self) -> dict[Value, Block | None]:
-        """Of values that are used once, where; what is written twice counts as used twice."""
+        """Values that are used once, with the block of the use; an operand written twice is used
+        twice.
+        """
         found = single_uses(self.b, self.needed)
         for block in self.b.blocks:
             for x in block.instructions:
@@ -144,8 +146,8 @@ class StackFunction:
         return found
 
     def code(self) -> list[bytes | Call]:
-        """The body; the numbers of subroutines are left open."""
-        # in the order in which they were emitted, as operands are known then
+        """The body, in which numbers of subroutines are still open."""
+        # Blocks are written in the order of emission, in which operands precede their uses.
         written: dict[Block, Code] = {x: self._instructions(x) for x in self.b.blocks}
         writing = Writing(
             *((x,) for x in (BLOCK, LOOP, ELSE, END, RETURN)),
@@ -168,7 +170,9 @@ class StackFunction:
     # locals
 
     def _numbered(self, body: list) -> tuple[bytes, dict[Value, bytes]]:
-        """The declaration of locals, and which one holds each value."""
+        """Assign locals to values by live range; returns the declaration and the local of each
+        value.
+        """
         spans = _spans(body)
         count = dict.fromkeys(CODES, 0)
         free: dict[str, list[int]] = {t: [] for t in CODES}
@@ -189,7 +193,7 @@ class StackFunction:
             raise NotNativeError(f"more than {MOST_LOCALS} values of a function in WebAssembly")
         first, base = {}, self.parameters
         order = sorted((t for t in CODES if count[t]), key=count.__getitem__)
-        for t in order:  # the many last: numbers below 128 are a byte
+        for t in order:  # The most frequent type comes last, as numbers below 128 take one byte.
             first[t], base = base, base + count[t]
         declared = vector([unsigned(count[t]) + bytes([CODES[t]]) for t in order])
         return declared, {x: unsigned(first[t] + k) for x, (t, k) in local.items()}
@@ -198,9 +202,7 @@ class StackFunction:
         return x.operation.startswith("load") or self.once.get(x) is not block
 
     def _moves(self, block: Block, target: Block) -> Code:
-        """Assignments to the phi instructions of a block: all values are read before the first is
-        set.
-        """
+        """Assign the phis of a block; they are parallel, so all operands are read first."""
         pairs = transfers(block, target, self.needed)
         read = [part for x, given in pairs for part in self._push(x.type, given)]
         return (*read, *(Set(x) for x, _ in reversed(pairs)))
@@ -208,7 +210,7 @@ class StackFunction:
     # instructions
 
     def _push(self, t: str, x: Operand) -> Code:
-        """Code that leaves an operand on the stack."""
+        """Push an operand on the stack."""
         if type(x) is Value:
             return self.pushed.get(x) or (x,)
         if t in FLOATS:
@@ -246,14 +248,14 @@ class StackFunction:
         return (*moved, *self._push(stored, value), code)
 
     def _left(self, x: Value, stored: str) -> list:
-        """Values side by side in memory."""
+        """Store values contiguously."""
         at, moved = self._where(x.operands[0])
         size = BITS[stored] // 8
         each = enumerate(x.operands[1:])
         return [y for k, v in each for y in self._stored(stored, (at + size * k, moved), v)]
 
     def _entered(self, x: Value, name: str) -> list:
-        """A call of a subroutine."""
+        """Call a subroutine."""
         self.module.enter(self.b.functions[name])
         found: list = []
         for pointer in x.operands:
@@ -274,7 +276,7 @@ class StackFunction:
             self.places[x] = at + size * int(index), moved
 
     def _where(self, pointer: Value) -> tuple[int, Code]:
-        """The fixed part of an address, and code for the other."""
+        """Split an address into a constant offset and code for the rest."""
         if pointer.operation != "named":
             return self.places[pointer]
         (name,) = pointer.operands
@@ -368,7 +370,8 @@ class StackFunction:
             return (*together, b"\xfc" + bytes([kind]))
         if name == "copysign":
             return (*together, bytes([COPYSIGN[x.type]]))
-        if name == "round":  # away from zero: the largest number below a half is added
+        # Ties round away from zero: the largest number below one half is added.
+        if name == "round":
             half = self._push(x.type, 0.49999999999999994 if x.type == "double" else 0.49999997)
             add = bytes([COPYSIGN[x.type], ARITHMETIC[x.type]["fadd"], TRUNCATE[x.type]])
             return (*together, *half, *together, add)
@@ -376,17 +379,17 @@ class StackFunction:
 
 
 def _local(k: int) -> Code:
-    """The local of a parameter is read."""
+    """Read the local of a parameter."""
     return (b"\x20" + unsigned(k),)
 
 
 def _spans(body: list) -> dict[Value, tuple[int, int]]:
-    """Where in a text each value is needed: from its first place to its last, and where it comes
-    from before a loop to the end of that.
+    """Live ranges: first and last position of each value, extended to the end of a loop that uses a
+    value from before it.
     """
     first: dict[Value, int] = {}
     last: dict[Value, int] = {}
-    # of each construct that is open, where it begins and which values of before are met in it
+    # For each open construct, its beginning and the values from before it that it uses.
     around: list[tuple[int, set[Value]]] = []
     loops: list[tuple[int, set[Value]]] = []
     for at, part in enumerate(body):

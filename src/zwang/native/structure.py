@@ -1,9 +1,8 @@
-"""The basic blocks of a function as nested loops and blocks, which WebAssembly has in place of
-jumps.
+"""Structured control flow: the basic blocks of a function as nested loops and blocks.
 
-A block that is reached in several ways stands behind a nested block that ends in front of it, and
-each way leaves that block; a loop's first block stands within the loop, and a way back to it goes
-to the loop's beginning.
+WebAssembly has these in place of jumps. A block with several predecessors follows a nested block
+that ends in front of it, and each predecessor branches out of that nested block. A loop header is
+the beginning of a loop, and a back edge branches to it.
 
 Reference: N. Ramsey, Beyond Relooper (2022), doi:10.1145/3547621.
 """
@@ -17,8 +16,9 @@ from zwang.native.instructions import Block
 
 
 class Frame(NamedTuple):
-    """A construct around a place: where a jump that leaves it (or, of a loop, begins it anew)
-    leads to, None of one that nothing jumps to.
+    """An enclosing construct and the target of a branch out of it.
+
+    For a loop the branch goes to its beginning. The target is None if nothing branches there.
     """
 
     target: Block | None
@@ -27,10 +27,11 @@ class Frame(NamedTuple):
 
 
 class Nesting:
-    """Blocks in nested constructs.
+    """Basic blocks in nested constructs.
 
     Args:
-        blocks: of a function, each after those that lead to it, but for ways back in a loop.
+        blocks: of a function in reverse postorder: each after its predecessors, except for back
+            edges.
     """
 
     def __init__(self, blocks: list[Block]):
@@ -52,7 +53,7 @@ class Nesting:
             self.below[first].append(x)
 
     def _common(self, above: dict[Block, Block], x: Block, y: Block) -> Block:
-        """The last block that every way to two blocks leads through."""
+        """The nearest common dominator of two blocks."""
         while x is not y:
             if self.place[x] > self.place[y]:
                 x = above[x]
@@ -61,7 +62,7 @@ class Nesting:
         return x
 
     def depth(self, frame: Frame | None, target: Block, is_loop: bool) -> int:
-        """How many constructs a jump leaves."""
+        """Number of constructs that a branch leaves."""
         found = 0
         while frame is not None:
             if frame.target is target and frame.is_loop == is_loop:
@@ -70,10 +71,11 @@ class Nesting:
         raise AssertionError(f"{target.label} is not around")
 
     def written(self, first: Block, write: Writing) -> list:
-        """The function from its first block on."""
+        """The nested code of a function from its entry block on."""
         found: list = []
         waiting: list[Any] = [lambda: self._tree(first, None, write)]
-        while waiting:  # without recursion, as functions may have thousands of blocks in a row
+        # An explicit stack replaces recursion, as functions may have thousands of blocks in a row.
+        while waiting:
             part = waiting.pop()
             if callable(part):
                 more: Any = part()
@@ -119,7 +121,7 @@ class Nesting:
 
 
 class Writing(NamedTuple):
-    """How the parts of a function are written, each a tuple: constant ones, and those of blocks."""
+    """Writers of the parts of a function, each a tuple: constant parts, and the code of blocks."""
 
     block: tuple
     loop: tuple
@@ -133,7 +135,7 @@ class Writing(NamedTuple):
 
 
 def targets(block: Block) -> list[Block]:
-    """Where a block leads to."""
+    """The successors of a block."""
     if block.end is None:
         return []
     return [x for x in block.end[1] if isinstance(x, Block)]

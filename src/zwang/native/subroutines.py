@@ -1,14 +1,14 @@
-"""Inner programs emitted once, as functions of their own, and called from every place.
+"""Inner programs emitted once as subroutines and called from every place that uses them.
 
-A subroutine belongs to a traced program with what is known of its operands: which elements are
-constants, which are equal or the negatives of others, and which differ between lanes. Zeros of the
-structure therefore vanish in it as they do in a program that is written out, and what is constant
-in its results is constant to its callers. Other operands are passed by pointers: to where another
-subroutine has left them, or to where the caller stores them.
+A subroutine is specialized to a traced program and to the structure of its operands: which elements
+are constants, which are equal to or the negatives of others, and which differ between lanes.
+Structural zeros are therefore eliminated in it as in inlined code, and constants among its results
+are constants of its callers. Other operands are passed by pointers, to where another subroutine has
+stored them or to where the caller spills them.
 
-The memory of a callee, its results included, is a part of its caller's workspace, one part for each
-place that calls it. The callee returns the pointer to it, so that what reads a result depends on
-the call, and a call whose results nothing reads is left out.
+The frame of a callee, including its results, is a part of its caller's workspace, one for each call
+site. The callee returns the pointer to its frame, so a load of a result depends on the call, and a
+call with unused results is dead code.
 """
 
 from __future__ import annotations
@@ -33,21 +33,20 @@ from zwang.native.walk import Call, emit_jaxpr, operations
 from zwang.objects.recent import Recent
 
 LEAST = 300
-"""Operations with floating-point numbers of a subroutine; a shorter one is written out where it is
-called. A call stores operands and loads results, and what both sides of it compute alike is
-computed twice.
+"""Least number of floating-point operations of a subroutine; a shorter program is inlined. A call
+spills operands and loads results, and expressions common to caller and callee are computed twice.
 """
 MOST_KNOWN = 64
-"""Inner programs that are known to later programs of this process, each with its text and code."""
+"""Inner programs known to later programs of this process, each with its IR and object code."""
 ARITHMETIC = ("fadd", "fsub", "fmul", "fdiv", "call ")
-"""Beginnings of these operations, of which there are as many whatever the number of lanes."""
+"""Prefixes of the counted operations, whose number does not depend on the number of lanes."""
 
 
 class Block(NamedTuple):
-    """Elements of a result, one after the other in the callee's memory.
+    """Elements of a result, contiguous in the callee's frame.
 
     Attributes:
-        place: where they begin [bytes].
+        place: offset of the first [bytes].
         wide: whether each lane has its own.
     """
 
@@ -60,9 +59,9 @@ class Element(NamedTuple):
     """An element of a result that is not a constant.
 
     Attributes:
-        block: that it lies in, or None for a value among the operands.
+        block: that holds it, or None for a value among the operands.
         index: within the block, or the number of the value.
-        negative: whether it is the negative of that.
+        negative: whether the element is the negative of that.
     """
 
     block: int | None
@@ -74,8 +73,8 @@ class View(NamedTuple):
     """A result in memory.
 
     Attributes:
-        place: of its buffer in the callee's memory, a constant of LLVM; None for the buffer of an
-            operand.
+        place: offset of its buffer in the callee's frame, a constant of LLVM; None for the buffer
+            of an operand.
         group: number of that operand's group, or of the buffer.
         wide, interleaved, mutable: of the buffer (`zwang.native.instructions.Buffer`).
     """
@@ -96,10 +95,10 @@ class Subroutine:
     """A traced program as a function that others call.
 
     Attributes:
-        function: its text.
-        groups: numbers of the groups of operands that it reads.
-        blocks, results: where its results are; a result that nobody needs is None.
-        workspace: bytes of its memory.
+        function: its IR.
+        groups: numbers of the operand groups that it reads.
+        blocks, results: locations of its results; None for a result that is not needed.
+        workspace: bytes of its frame.
     """
 
     function: Function
@@ -110,15 +109,16 @@ class Subroutine:
 
 
 def results_of(call: Call, program: ClosedJaxpr) -> list | None:
-    """The results of an inner program by a call of its subroutine, or None if it has none: it is
-    not one that several programs share, or it is short.
+    """Return the results of an inner program by calling its subroutine.
+
+    Returns None if it has no subroutine: several programs do not share it, or it is short.
     """
     b = call.builder
     if not b.name or not call.params["name"].startswith(SHARED) or _moves_apart(call):
         return None
     if operations(program.jaxpr) < LEAST:
         return None
-    # a number beside other results costs little, and one subroutine serves more callers
+    # A scalar result costs little, and one subroutine then serves more callers.
     needed = [x or not y.shape for x, y in zip(call.needed, call.outputs, strict=True)]
     inputs = [_loaded(b, x) for x in call.inputs]
     call = dataclasses.replace(call, inputs=inputs, needed=needed)
@@ -135,8 +135,9 @@ def results_of(call: Call, program: ClosedJaxpr) -> list | None:
 
 
 def _loaded(b: Builder, x: Scalars | Memory) -> Scalars | Memory:
-    """An operand that lies side by side in memory as its elements, as other programs have it: what
-    is passed is the same pointer, and one subroutine serves them all.
+    """Load an operand that is contiguous in memory as scalars, as other programs pass it.
+
+    The same pointer is passed in the end, and one subroutine serves all callers.
     """
     if not isinstance(x, Memory) or x.size > MOST_UNROLLED or type(x.offset) is not int:
         return x
@@ -144,11 +145,11 @@ def _loaded(b: Builder, x: Scalars | Memory) -> Scalars | Memory:
 
 
 class _Known(NamedTuple):
-    """What became of a program for some operands.
+    """Subroutines of a program for some operands.
 
     Attributes:
-        program: which stays alive with it, as it is known by its identity.
-        variants: which results are needed, with the subroutine; None if it is short.
+        program: kept alive with this entry, which is keyed by its identity.
+        variants: subroutine by needed results; None if the program is short.
     """
 
     program: Any
@@ -164,12 +165,12 @@ _numbers = itertools.count(1)
 
 
 def _moves_apart(call: Call) -> bool:
-    """Whether an operand is a view that begins elsewhere for each lane."""
+    """Return whether an operand is a view with a different offset in each lane."""
     return any(isinstance(x, Memory) and is_wide(x.offset) for x in call.inputs)
 
 
 def _emitted(call: Call, program: ClosedJaxpr, operands: Operands) -> Subroutine | None:
-    """The subroutine of a program for such operands, or None if it is short."""
+    """Return the subroutine of a program for such operands, or None if the program is short."""
     outer, name = call.builder, f"zwang_s{next(_numbers)}"
     b = Builder(outer.fused, outer.lanes, name, outer.make)
     if outer.mask is not None:
@@ -177,7 +178,7 @@ def _emitted(call: Call, program: ClosedJaxpr, operands: Operands) -> Subroutine
     local, given = _inside(b, call, operands)
     found = emit_jaxpr(b, program.jaxpr, program.consts, given, call.needed)
     blocks, results = _left(b, call, found, [local[x] for x in operands.values])
-    # results that lie in the callee's own memory are read by its caller
+    # The caller reads results in the callee's own frame, so their stores are needed.
     own = {x.place for x in (*blocks, *results) if isinstance(x, (Block, View))}
     kept = used(b, [x for x in b.buffers if x.operands[1] in own])
     counted = kept - b.repeated
@@ -191,10 +192,10 @@ def _emitted(call: Call, program: ClosedJaxpr, operands: Operands) -> Subroutine
 
 
 def _in_llvm(b: Builder, pointers: dict[str, bool], kept: set[Value]) -> Function:
-    """A subroutine in LLVM's language.
+    """Make a subroutine in LLVM IR.
 
     Args:
-        pointers: that it is given, and whether each lane has its own.
+        pointers: its pointer parameters, and whether each lane has its own.
     """
     lanes = f"<{b.lanes} x"
     mask = [f"{lanes} i1> %mask"] if b.mask is not None else []
@@ -205,13 +206,13 @@ def _in_llvm(b: Builder, pointers: dict[str, bool], kept: set[Value]) -> Functio
     parameters = ", ".join(["ptr noalias returned %work", *mask, *each])
     function = function_text(b, f"ptr @{b.name}({parameters})", "ret ptr %work", kept)
     b.forget()
-    if b.lanes == 1:  # code of several members is made in another process, as a whole
+    if b.lanes == 1:  # Code for several lanes is compiled as a whole, in another process.
         function.begin()
     return function
 
 
 def _inside(b: Builder, call: Call, operands: Operands) -> tuple[dict[Value, Value], list]:
-    """The values among the operands as the callee reads them, and its arrays of these."""
+    """Map the operands' values to the callee's loads; returns the map and the callee's arrays."""
     local: dict[Value, Value] = {}
     buffers = []
     for k, group in enumerate(operands.groups):
@@ -240,8 +241,7 @@ def _inner(b: Builder, dtype: Any, local: dict[Value, Value], x: Any) -> Any:
 
 
 def _left(b: Builder, call: Call, found: list, given: list[Value]) -> tuple[list, list]:
-    """What the callee leaves to its caller: blocks of elements, which are stored here, and where
-    each result is.
+    """Store the results of the callee and record their locations.
 
     Args:
         given: the values among the operands.
@@ -272,7 +272,7 @@ def _left(b: Builder, call: Call, found: list, given: list[Value]) -> tuple[list
 
 
 def _note_own(b: Builder, type_: str, flat: list, blocks: list[Block], places: dict) -> None:
-    """Note which elements lie in the callee's own memory already."""
+    """Record which elements are already stored in the callee's frame."""
     numbers: dict[Buffer, int] = {}
     for x in flat:
         value = unsigned(x)[0] if type(x) is Value else None
@@ -309,7 +309,7 @@ def _view(b: Builder, x: Memory) -> View:
 
 
 def _called(call: Call, callee: Subroutine, operands: Operands) -> list:
-    """The results of a call, as arrays of the caller."""
+    """Results of a call as arrays of the caller."""
     b = call.builder
     pointers = [operands.pointer(operands.groups[k]) for k in callee.groups]
     frame = b.enter(callee.function, callee.workspace, pointers)
@@ -341,7 +341,7 @@ def _element(b: Builder, type_: str, x: Any, blocks: list[Buffer], operands: Ope
 
 
 def _seen(b: Builder, x: View, frame: Value, buffers: dict, operands: Operands) -> Memory:
-    """A result in memory, of the callee or of an operand."""
+    """A result in memory, of the callee's frame or of an operand, as the caller sees it."""
     if x.place is not None:
         buffer = buffers.get(x.group)
         if buffer is None:
@@ -353,7 +353,7 @@ def _seen(b: Builder, x: View, frame: Value, buffers: dict, operands: Operands) 
     given = group.memory.buffer
     if group.pointer is given.base:
         return Memory(given, x.dtype, x.shape, x.strides, x.offset)
-    # a part that moves is copied before anything is written to the whole
+    # A view with a variable offset is copied before anything is written to the whole array.
     part = Buffer(group.pointer, given.mutable, given.interleaved)
     copy = new_memory(b, x.dtype, x.shape)
     fill(b, copy, Memory(part, x.dtype, x.shape, x.strides, x.offset))

@@ -1,4 +1,4 @@
-"""The text of a function in LLVM's language, without instructions that nothing uses."""
+"""LLVM IR of a function, with dead code eliminated."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from zwang.native.types import BITS, constant_text
 
 STORES = ("store ", "scatter ")
 EFFECTS = (*STORES, "do ", "leave ")
-"""Beginnings of operations that change memory."""
+"""Prefixes of operations that write memory."""
 
 
 def used(b: Builder, read: Sequence[Value] = ()) -> set[Value]:
-    """The values that results, memory or the way of the program depend on; what is written to an
-    array of the workspace counts where something reads it, or where it is one of `read`.
+    """Return the live values: those that results, memory writes or control flow depend on.
+
+    A write to a workspace array is live if something reads the array, or if it is one of `read`.
     """
     waiting: list[Operand] = [*read]
     written: dict[Value, list[Value]] = {}
@@ -57,14 +58,14 @@ def used(b: Builder, read: Sequence[Value] = ()) -> set[Value]:
 
 
 def _array(b: Builder, pointer: Value) -> Value | None:
-    """The array of the workspace that a pointer leads into."""
+    """The workspace array that a pointer leads into."""
     while pointer not in b.buffers and pointer.operation.startswith("getelementptr"):
         pointer = pointer.operands[0]
     return pointer if pointer in b.buffers else None
 
 
 def single_uses(b: Builder, needed: set[Value]) -> dict[Value, Block | None]:
-    """The block in which a value is used, of those that are used once; None of others."""
+    """For each value that is used once, the block of its use; None for other values."""
     found: dict[Value, Block | None] = {}
 
     def note(x: Operand, where: Block | None) -> None:
@@ -83,23 +84,22 @@ def single_uses(b: Builder, needed: set[Value]) -> dict[Value, Block | None]:
 
 
 def transfers(block: Block, target: Block, needed: set[Value]) -> list[tuple[Value, Operand]]:
-    """The phi instructions of a block that may follow another one, each with the value that it has
-    then, of those that change.
-    """
+    """Phis of a successor that the edge from a block changes, with their operands."""
     phis = [x for x in target.instructions if x.operation == "phi" and x in needed]
     given = [next(y for y, way in x.operands if way is block) for x in phis]
     return [(x, y) for x, y in zip(phis, given, strict=True) if x is not y]
 
 
 class Writer:
-    """Instructions as LLVM writes them.
+    """Printer of instructions as LLVM IR.
 
     Args:
         lanes: numbers of a wide register.
-        aligned: whether they lie in memory as registers do, and not wherever an element may.
+        aligned: whether wide registers in memory are aligned to their size, instead of to one
+            element.
 
     Attributes:
-        stored: elements of packs that are written as soon as they are known.
+        stored: elements of packs that are stored as soon as they are computed.
     """
 
     def __init__(self, lanes: int, aligned: bool):
@@ -119,7 +119,7 @@ class Writer:
         return f"splat ({type_} {text})" if wide else text
 
     def line(self, x: Value) -> str:
-        """An instruction, in one line or several."""
+        """Format an instruction, in one line or several."""
         if (known := self._ways.get(x.operation)) is None:
             name, _, rest = x.operation.partition(" ")
             known = self._ways[x.operation] = name, rest, getattr(self, f"_{name}", None)
@@ -216,7 +216,7 @@ class Writer:
         return "\n  ".join(lines)
 
     def element_stored(self, x: Value, k: int, value: Value) -> list[str]:
-        """An element of a pack written to its place."""
+        """Store an element of a pack."""
         _, stored, *wide = x.operation.split(" ")
         element = f"[{self.lanes} x {stored}]" if wide else stored
         place = f"{x.name}_{k}"
@@ -240,7 +240,7 @@ class Writer:
         return f"{x.name} = call {self.type(x.type, x.wide)} {name}({', '.join(arguments)})"
 
     def _lane_by_lane(self, x: Value, name: str, pairs: list) -> str:
-        """A function of the library, which takes one number, called for each lane."""
+        """Call a scalar library function for each lane."""
         lines, t, so_far = [], self.type(x.type, True), "poison"
         for k in range(self.lanes):
             arguments = []
@@ -278,7 +278,7 @@ class Writer:
         return f"{x.name} = fneg {self.type(x.type, x.wide)} {self.operand(x.type, given[0])}"
 
     def end(self, block: Block) -> str:
-        """The way on from a block that is not the last one."""
+        """Format the terminator of a block that is not the last one."""
         assert block.end is not None
         _, targets = block.end
         if len(targets) == 1:
@@ -289,11 +289,11 @@ class Writer:
 
 
 LONGEST = 500
-"""Instructions of a basic block; LLVM's time for one grows with the square of its length."""
+"""Number of instructions after which a basic block is split; LLVM's time grows with its square."""
 
 
 def function_text(b: Builder, head: str, end: str, needed: set[Value]) -> Function:
-    """The text of a function whose instructions a builder holds.
+    """Print the function whose instructions a builder holds as LLVM IR.
 
     Args:
         head: its result, name and parameters.
@@ -302,7 +302,7 @@ def function_text(b: Builder, head: str, end: str, needed: set[Value]) -> Functi
     """
     lines, count, write = [], 0, Writer(SIDE_BY_SIDE if b.spans else b.lanes, not b.spans)
     kept = {block: [x for x in block.instructions if x in needed] for block in b.blocks}
-    for block in b.blocks:  # a block is left from its last part
+    for block in b.blocks:  # The predecessor named in a phi is the last part of a split block.
         parts = max(len(kept[block]) - 1, 0) // LONGEST
         block.left_from = f"{block.label}_{parts}" if parts else block.label
     for block in b.blocks:
@@ -339,7 +339,7 @@ def function_text(b: Builder, head: str, end: str, needed: set[Value]) -> Functi
 
 
 def _is_steady(b: Builder, x: Value) -> bool:
-    """Whether a number has been read from a constant place of memory that nothing writes to."""
+    """Return whether a value was loaded from a constant address of memory that is never written."""
     buffer, place = b.origins[x][0], x.operands[0]
     base = buffer.base
     if buffer.mutable or base.wide:
@@ -349,7 +349,7 @@ def _is_steady(b: Builder, x: Value) -> bool:
 
 
 def _constants(name: str, stored: str, values: Sequence[float]) -> str:
-    """The definition of an array of constants."""
+    """Define a constant array."""
     body = ", ".join(f"{stored} {constant_text(stored, x)}" for x in values)
     array = f"[{len(values)} x {stored}] [{body}]"
     return f"{name} = private unnamed_addr constant {array}, align 64"

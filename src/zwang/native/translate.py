@@ -1,8 +1,8 @@
-"""LLVM's language made into object code, by llvmlite: no compiler has to be installed.
+"""Compilation of LLVM IR to object code by llvmlite, without an installed compiler.
 
-Executed as a script, this file does so for what it reads, one module after the other, in a process
-of its own: LLVM cannot be interrupted, and a process must not end beside a thread that is inside of
-it.
+Executed as a script, this file compiles the modules that it reads, one after the other, in a
+process of its own: LLVM cannot be interrupted, and a process must not exit while one of its threads
+is inside LLVM.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import llvmlite.binding as llvm
 
 @functools.cache
 def host() -> tuple[Any, str, str]:
-    """The target of this machine, the name of its processor, and what that can do."""
+    """Target of this machine, name of its processor, and the features of that."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features()
@@ -27,7 +27,7 @@ def host() -> tuple[Any, str, str]:
 
 @functools.cache
 def has_fused() -> bool:
-    """Whether this processor has fused multiply-adds."""
+    """Return whether this processor has fused multiply-adds."""
     host()
     features = llvm.get_host_cpu_features()
     return bool(features.get("fma") or llvm.get_default_triple().startswith(("aarch64", "arm64")))
@@ -35,22 +35,20 @@ def has_fused() -> bool:
 
 @functools.cache
 def lanes() -> int:
-    """How many members code for several of them computes at once: two registers of this
-    processor's are full, or one of the widest.
-    """
+    """Number of SIMD lanes of batch code: two registers of this processor, or one of the widest."""
     host()
     return 8 if llvm.get_host_cpu_features().get("avx512f") else 4
 
 
 def object_code(text: str, level: int) -> bytes:
-    """An object file of a module.
+    """Compile a module to an object file.
 
     Args:
-        level: 0 for code at once, 1 for fast code.
+        level: 0 for fast compilation, 1 for fast code.
     """
     target, cpu, features = host()
     text = _read_again(text) if level else text
-    # a context of its own for each module, which several threads may be making
+    # Each module has its own context, as several threads may compile at once.
     module = llvm.parse_assembly(text, context=llvm.create_context())
     machine = target.create_target_machine(
         cpu=cpu, features=features, opt=level, jit=True, reloc="pic", codemodel="small"
@@ -59,7 +57,7 @@ def object_code(text: str, level: int) -> bytes:
     if level:
         options = llvm.create_pipeline_tuning_options(speed_level=level)
         builder = llvm.create_pass_builder(machine, options)
-        # each function by itself: between them there is nothing to find
+        # Function passes suffice: there is nothing to optimize across functions.
         passes = builder.getFunctionPassManager()
         for function in module.functions:
             if not function.is_declaration:
@@ -68,18 +66,16 @@ def object_code(text: str, level: int) -> bytes:
 
 
 STEADY = " ; steady"
-"""Mark of a line that reads a number from memory that nothing writes to."""
+"""Mark of a line that loads from memory that is never written."""
 FAR_BEHIND = 40
-"""Lines behind which such a number is read once more where it is used."""
+"""Number of lines after which such a load is repeated at a further use."""
 NAME = re.compile(r"%\w+")
 NOT_MOVED = ("phi", "br", "fcmp", "ret")
-"""Instructions whose operands are as they have been read first."""
+"""Instructions whose operands are not replaced by repeated loads."""
 
 
 def _read_again(text: str) -> str:
-    """A module whose numbers are read once more where they are used, if they have been read far
-    before: LLVM would write them to the stack in between, and read them from there.
-    """
+    """Repeat loads from constant memory near distant uses, which LLVM would otherwise spill."""
     lines: list[str] = []
     steady: dict[str, tuple[str, str]] = {}
     places: dict[str, str] = {}
@@ -110,13 +106,13 @@ def _read_again(text: str) -> str:
 def _reading(
     name: str, kind: str, pointer: str, places: dict[str, str], bases: dict[str, str]
 ) -> list[str]:
-    """Lines that read a number under another name.
+    """Lines that load a number again under another name.
 
     Args:
-        kind, pointer: how and from where it has been read first.
-        places: instructions that make pointers.
-        bases: pointers to arrays, which LLVM does not know to be the same ones: it would take what
-            it has read before.
+        kind, pointer: type and pointer of the first load.
+        places: instructions that compute pointers.
+        bases: pointers to arrays, renamed so that LLVM does not recognize the loads as equal
+            and reuse the first.
     """
     where, _, alignment = pointer.partition(",")
     way, lines = places.get(where, ""), []
@@ -132,7 +128,7 @@ def _reading(
 
 
 def pieces(stream: IO[bytes]) -> Iterator[bytes]:
-    """What `piece` has written, as far as it is there as a whole."""
+    """Yield the content of each complete `piece` of a stream."""
     while size := stream.readline():
         content = stream.read(int(size))
         if len(content) < int(size):
@@ -141,7 +137,7 @@ def pieces(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def piece(content: bytes) -> bytes:
-    """Bytes with their number before them."""
+    """Bytes prefixed with their length."""
     return b"%d\n%b" % (len(content), content)
 
 

@@ -1,4 +1,4 @@
-"""A traced function as machine code: it is walked once, and its instructions go to LLVM."""
+"""Compilation of a jaxpr: it is walked once, and its instructions are passed to LLVM."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def translated(
     of_each: Sequence[bool] | None = None,
     make: Callable[[Sequence[str]], Iterable[bytes]] | None = None,
 ) -> Stored:
-    """A traced function as machine code.
+    """Compile a jaxpr to machine code.
 
     Args:
         program: of arrays.
-        level: 0 for code at once, which becomes fast when it has run for long; 1 for fast code.
-        of_each: for code that computes as many members at once as a register holds, which arguments
-            they have each for itself; its results are those of one lane to the bit.
-        make: what translates modules into fast code, if not this process.
+        level: 0 for fast compilation, with optimization after some run time; 1 for fast code.
+        of_each: for code that computes one batch member in each SIMD lane, which arguments have
+            a batch axis; its results are bitwise identical to those of one lane.
+        make: compiles modules to optimized code; by default this process does.
 
     Raises:
-        NotNativeError: if it has an operation, a type or a size that is not emitted.
+        NotNativeError: for an operation, a type or a size that is not supported.
     """
     if program.effects:
         raise NotNativeError(f"the effects {program.effects}")
@@ -59,7 +59,7 @@ def translated(
         )
         if len(binaries) < len(modules):
             raise NotNativeError("a process that could not be started, or has failed")
-    else:  # those of subroutines are at hand, if another program has called them
+    else:  # Object code of subroutines exists already if another program has called them.
         own = object_code(entry_text(functions[0]), 0)
         binaries = (own, *(x.binary for x in functions[1:]))
     specify = lambda avals: tuple((tuple(x.shape), np.dtype(x.dtype).str) for x in avals)
@@ -78,7 +78,7 @@ def translated(
 
 @contextlib.contextmanager
 def _without_collecting() -> Iterator[None]:
-    """Keep Python from searching for garbage: thousands of objects are made, all of them used."""
+    """Suspend garbage collection: thousands of objects are created, and all are used."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -94,12 +94,12 @@ def _emit_program(
     of_each: Sequence[bool],
     places: Callable[[int, int], Any] | None = None,
 ) -> None:
-    """The whole function: arguments, the program, results.
+    """Emit the whole function: load arguments, walk over the program, store results.
 
     Args:
-        of_each: which arguments members have each for itself.
-        places: pointer to an argument (0, k) or a result (1, k); by default as the tables of them
-            say, which the function is called with.
+        of_each: which arguments have a batch axis.
+        places: pointer to an argument (0, k) or a result (1, k); by default read from the pointer
+            tables that are passed to the function.
     """
 
     def listed(which: int, k: int) -> Any:
@@ -127,15 +127,15 @@ def instructions_of(
     name: str = "",
     make: Callable | None = None,
 ) -> Builder:
-    """The instructions of a traced function for one lane, to be printed in another language.
+    """Emit the instructions of a jaxpr for one lane, to be printed in another language.
 
     Args:
         program: of arrays.
-        places: where its arguments are, and where its results go.
+        places: pointers to its arguments and to its results.
         name, make: as of a `Builder`.
 
     Raises:
-        NotNativeError: for an operation that is not emitted, or is a call of LAPACK.
+        NotNativeError: for an operation without a lowering rule, or a call of LAPACK.
     """
     b = Builder(name=name, make=make)
     with _without_collecting():
@@ -145,7 +145,7 @@ def instructions_of(
 
 
 def _of_lanes(b: Builder, base: Any, like: Any, mutable: bool) -> Buffer:
-    """Memory of an array that each member has for itself, one member behind the other."""
+    """Memory of an array with a batch axis."""
     if b.lanes == 1:
         return Buffer(base, mutable)
     return b.of_members(base, math.prod(like.shape) * np.dtype(like.dtype).itemsize, mutable)
@@ -153,23 +153,23 @@ def _of_lanes(b: Builder, base: Any, like: Any, mutable: bool) -> Buffer:
 
 def _loaded(b: Builder, view: Memory) -> Any:
     found = scalars(b, view)
-    b.remember(("spilled", id(found)), (view, found))  # it lies in memory already
+    b.remember(("spilled", id(found)), (view, found))  # The scalars are in memory already.
     return found
 
 
 def function(f: Callable, *examples: Any, level: int = 0) -> Callable:
-    """A function of arrays as native code.
+    """Compile a function of arrays to native code.
 
     Args:
         f: of arrays, written in `jax.numpy`; its result is a pytree of arrays.
         examples: arrays, or shapes with types, as its arguments.
-        level: 0 for code at once, which becomes fast when it has run for long; 1 for fast code.
+        level: 0 for fast compilation, with optimization after some run time; 1 for fast code.
 
     Returns:
-        The same function of arrays of the same shapes; its result holds arrays of NumPy.
+        The same function of arrays of the same shapes; its result holds NumPy arrays.
 
     Raises:
-        NotNativeError: if the function has an operation, a type or a size that is not emitted.
+        NotNativeError: if the function has an operation, a type or a size that is not supported.
 
     Example:
         >>> norm = native.function(lambda x: jnp.sqrt(x @ x), np.zeros(3))

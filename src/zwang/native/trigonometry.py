@@ -1,10 +1,10 @@
-"""Sine and cosine as instructions of the processor, for any number of lanes.
+"""Sine and cosine as inline instructions, for any number of SIMD lanes.
 
     x = k π/2 + r,  |r| ≤ π/4:   sin r = r + r³ S(r²),   cos r = 1 − r²/2 + r⁴ C(r²)
 
-π/2 is subtracted in three parts, so that r is known to twice the digits of a double; what the
-rounding of r has lost is added to first order. The result is within one unit in the last place
-(`tests/native/test_trigonometry.py`). Larger arguments are left to the C library.
+π/2 is subtracted in three parts, so that r is known to twice the digits of a double; the rounding
+error of r enters to first order. The result is within one unit in the last place
+(`tests/native/test_trigonometry.py`). The C library computes larger arguments.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from zwang.native.instructions import Operand
 from zwang.native.rolled import SIDE_BY_SIDE, alike
 
 LIMIT = 1600.0
-"""Beyond it, k has more than ten bits, and the three parts of π/2 too few."""
+"""Largest argument; beyond it k has more than ten bits, and three parts of π/2 are too few."""
 HALF_PI = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)
 """π/2 in parts; the first two have 33 bits, so that their products with k are exact."""
 TWO_OVER_PI = 0.6366197723675814
@@ -32,7 +32,7 @@ C = (
     *(0.041666666666666664, -0.0013888888888887398, 2.480158729876456e-05),
     *(-2.7557317271145144e-07, 2.087614614655861e-09, -1.1382623647474604e-11),
 )
-"""Interpolation of (sin r − r) / r³ and (cos r − 1 + r²/2) / r⁴ at Chebyshev's nodes."""
+"""Polynomials that interpolate (sin r − r) / r³ and (cos r − 1 + r²/2) / r⁴ at Chebyshev nodes."""
 
 
 def sine(b: Builder, t: str, x: Operand) -> Operand:
@@ -47,8 +47,9 @@ OF_ANGLES = {"sin": sine, "cos": cosine}
 
 
 def of_angles(b: Builder, name: str, angles: np.ndarray) -> np.ndarray:
-    """One of the functions of an array, in registers that hold several numbers, where the code is
-    for one member and they are full: fifty instructions for each of them.
+    """Apply sine or cosine to an array, fifty instructions for each register.
+
+    Code for one batch member computes full SIMD registers of array elements.
     """
     key = name, *(x if type(x) is Value else repr(x) for x in angles.flat)
     if (known := b.remembered(key)) is None:
@@ -66,13 +67,13 @@ def _own(x: Operand, t: str) -> TypeGuard[Value]:
 
 
 def sine_and_cosine(b: Builder, x: Value) -> tuple[Operand, Operand]:
-    """Both functions of a double, which share most of their work."""
+    """Compute both functions of a double, which share most instructions."""
     key = ("sine and cosine", x)
     if (known := b.remembered(key)) is not None:
         return known
     t = "double"
     size = functions.intrinsic(b, t, "fabs", x)
-    large = b.compare("ugt", t, size, LIMIT, lambda a, c: not a <= c)  # also of NaN
+    large = b.compare("ugt", t, size, LIMIT, lambda a, c: not a <= c)  # also true for NaN
     near = _of_small(b, x, b.select(t, large, 0.0, x))
     before, far, after = b.block, b.new_block(), b.new_block()
     b.branch(b.any(b.active(large)), far, after)
@@ -95,7 +96,7 @@ def _of_small(b: Builder, x: Value, small: Operand) -> tuple[Operand, Operand]:
     first, second, third = (b.multiply(t, k, part) for part in HALF_PI)
     rest = b.subtract(t, small, first)
     r, lost = _difference(b, rest, second)
-    # r with the digits that its own rounding loses
+    # the rounding error of r
     tail = b.subtract(t, lost, third)
     y = b.add(t, r, tail)
     tail = b.add(t, b.subtract(t, r, y), tail)
@@ -124,14 +125,14 @@ def _of_small(b: Builder, x: Value, small: Operand) -> tuple[Operand, Operand]:
 
 
 def _rest(b: Builder, y: Operand, z: Operand, tail: Operand) -> Operand:
-    """What cos(y + tail) has beside 1 − y²/2."""
+    """cos(y + tail) without its leading terms 1 − y²/2."""
     t = "double"
     quartic = b.multiply(t, b.multiply(t, z, z), functions.polynomial(b, C, z))
     return b.multiply_add(t, b.negative(t, y), tail, quartic)
 
 
 def _difference(b: Builder, x: Operand, y: Operand) -> tuple[Operand, Operand]:
-    """x − y, and what its rounding has lost."""
+    """x − y, and its rounding error."""
     t = "double"
     d = b.shared(t, "fsub", x, y)
     back = b.shared(t, "fsub", x, d)

@@ -1,4 +1,4 @@
-"""Types of elements: their names in LLVM's language, in memory and in registers."""
+"""Element types: their names in LLVM IR, in memory and in registers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TYPES = {
     np.dtype(np.uint8): "i8",
     np.dtype(np.bool_): "i1",
 }
-"""Type of a register for each type of array that is emitted."""
+"""Register type for each supported array type."""
 FLOATS = {"double", "float"}
 BITS = {"double": 64, "float": 32, "i64": 64, "i32": 32, "i8": 8, "i1": 1}
 
@@ -30,10 +30,10 @@ _DOUBLE = struct.Struct(">d")
 
 
 def register_type(dtype: DTypeLike) -> str:
-    """The type of a register that holds one element of an array.
+    """Type of a register for one element of an array.
 
     Raises:
-        NotNativeError: for complex numbers, halves, keys and other types that are not emitted.
+        NotNativeError: for complex numbers, half precision, keys and other unsupported types.
     """
     try:
         return TYPES[np.dtype(dtype)]
@@ -42,7 +42,7 @@ def register_type(dtype: DTypeLike) -> str:
 
 
 def stored_type(type_: str) -> str:
-    """The type in memory: a truth value takes a byte there."""
+    """Type in memory: a truth value occupies a byte there."""
     return "i8" if type_ == "i1" else type_
 
 
@@ -51,8 +51,8 @@ def is_signed(dtype: DTypeLike) -> bool:
 
 
 def constant_text(type_: str, value: float) -> str:
-    """A constant in LLVM's language."""
-    if type_ in FLOATS:  # one of 32 bits is written with the bits of the double that equals it
+    """Format a constant in LLVM IR."""
+    if type_ in FLOATS:  # LLVM writes a 32-bit float with the bits of the equal double
         value = value if type_ == "double" else float(np.float32(value))
         return f"0x{int.from_bytes(_DOUBLE.pack(value)):016X}"
     if type_ == "i1":
@@ -61,7 +61,7 @@ def constant_text(type_: str, value: float) -> str:
 
 
 def wrapped(dtype: DTypeLike, value: int) -> int:
-    """An integer reduced to the range of its type, as registers do."""
+    """Wrap an integer to the range of its type, as registers do."""
     bits, value = np.dtype(dtype).itemsize * 8, int(value)
     value &= (1 << bits) - 1
     signed = is_signed(dtype) and value >= 1 << (bits - 1)
@@ -69,12 +69,12 @@ def wrapped(dtype: DTypeLike, value: int) -> int:
 
 
 def rounded(t: str, x: float) -> float:
-    """A constant as a register holds it."""
+    """Round a constant to the precision of a register."""
     return x if t == "double" else float(np.float32(x))
 
 
 def same(a: object, b: object) -> bool:
-    """Whether two constants are one: −0 is not 0, NaN is NaN."""
+    """Return whether two constants are identical: −0 is not 0, NaN is NaN."""
     if isinstance(a, float) and isinstance(b, float):
         both_nan = a != a and b != b
         return both_nan or (a == b and math.copysign(1, a) == math.copysign(1, b))

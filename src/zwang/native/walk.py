@@ -1,7 +1,7 @@
-"""The walk over a traced program: each operation is emitted by the rule of its primitive.
+"""Walk over a jaxpr: the lowering rule of each primitive emits its instructions.
 
-A rule is found by the name of the primitive in `RULES`; the files of `zwang.native.rules` register
-theirs with `@rule`.
+`RULES` maps the name of a primitive to its rule; the files of `zwang.native.rules` register theirs
+with `@rule`.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from zwang.native.errors import NotNativeError
 from zwang.objects.by_identity import ByIdentity
 
 OURS = "zwang"
-"""Beginning of the names of traced functions that are emitted in a way of their own."""
+"""Name prefix of traced functions that have a lowering rule of their own."""
 RULES: dict[str, Callable] = {}
 """`rule(call) → results`, by the name of a primitive."""
 MOST_INSTRUCTIONS = 400_000
-"""Instructions of one function; more would take LLVM minutes."""
+"""Largest number of instructions of one function; LLVM would need minutes for more."""
 
 
 def rule(*names: str) -> Callable[[Callable], Callable]:
-    """Register the rule of some primitives."""
+    """Register the lowering rule of some primitives."""
 
     def registered(function: Callable) -> Callable:
         for name in names:
@@ -41,16 +41,16 @@ def rule(*names: str) -> Callable[[Callable], Callable]:
 
 @dataclasses.dataclass(eq=False)
 class Call:
-    """One operation that is emitted.
+    """One application of a primitive to be lowered.
 
     Attributes:
-        builder: where to.
+        builder: emits its instructions.
         name, params: the primitive's name and parameters.
         inputs: its operands, as scalars or in memory.
         dtypes, shapes: of the operands.
         outputs: abstract results, each with a shape and a dtype.
-        last: for each operand whether nothing uses it afterwards.
-        needed: for each result whether anything uses it.
+        last: for each operand, whether this is its last use.
+        needed: for each result, whether it is used.
     """
 
     builder: Builder
@@ -64,17 +64,18 @@ class Call:
     needed: list[bool]
 
     def scalars(self, i: int) -> Scalars:
-        """An operand as scalars."""
+        """Return an operand as scalars."""
         return scalars(self.builder, self.inputs[i])
 
     def known(self, i: int) -> np.ndarray | None:
-        """An operand as an array of NumPy if it is constant."""
+        """Return an operand as a NumPy array if it is constant."""
         x = self.inputs[i]
         return known(x, self.dtypes[i]) if isinstance(x, np.ndarray) and is_constant(x) else None
 
     def folded(self, fold: Callable) -> np.ndarray | None:
-        """An operation on two arrays of integers that are known, as one of NumPy, where it is long:
-        places in a matrix are counted and compared for each of its entries.
+        """Fold an operation on two constant integer arrays with NumPy, if they are long.
+
+        Such arrays are, for example, indices of matrix entries.
         """
         if self.dtypes[0].kind not in "iu" or math.prod(self.outputs[0].shape) < MOST_LOADED:
             return None
@@ -83,11 +84,11 @@ class Call:
 
     @property
     def in_memory(self) -> bool:
-        """Whether any operand lies in memory."""
+        """Return whether any operand is in memory."""
         return any(isinstance(x, Memory) for x in self.inputs)
 
     def may_overwrite(self, i: int) -> bool:
-        """Whether the memory of an operand may be written to: nothing else needs it."""
+        """Return whether the memory of an operand may be overwritten, as nothing else needs it."""
         x = self.inputs[i]
         if not isinstance(x, Memory) or not x.buffer.mutable or x.repeats:
             return False
@@ -98,9 +99,7 @@ class Call:
 
 @contextlib.contextmanager
 def written_out(b: Builder) -> Iterator[None]:
-    """A region without loops over elements that are computed alike, in which every sum with a
-    product is fused.
-    """
+    """Disable loop rolling in a region, in which every sum with a product is fused."""
     before = b.least_alike, b.fuses_pairs
     b.least_alike, b.fuses_pairs = math.inf, True
     try:
@@ -110,7 +109,7 @@ def written_out(b: Builder) -> Iterator[None]:
 
 
 def emit(b: Builder, closed: ClosedJaxpr, arguments: Sequence[Scalars | Memory]) -> list:
-    """Emit a traced program, of which only results are asked for, and return these."""
+    """Emit a traced program without side effects and return its results."""
     return emit_jaxpr(b, closed.jaxpr, closed.consts, arguments)
 
 
@@ -121,10 +120,10 @@ def emit_jaxpr(
     arguments: Sequence,
     needed: Sequence[bool] | None = None,
 ) -> list:
-    """Emit what the results of a program depend on, and return these.
+    """Emit the live part of a program and return its results.
 
     Args:
-        needed: which results are read, by default all; others are zeros, or what they are.
+        needed: which results are read, by default all; the others may be placeholders.
     """
     if b.count > MOST_INSTRUCTIONS:
         raise NotNativeError(f"more than {MOST_INSTRUCTIONS} operations")
@@ -166,18 +165,17 @@ def emit_jaxpr(
 
 
 def _unread(shape: tuple[int, ...]) -> Scalars:
-    """Placeholder of an array that nothing reads."""
+    """Placeholder of an array that is not read."""
     return np.broadcast_to(np.array(0.0, object), shape)
 
 
 class _Plan(NamedTuple):
-    """What is known of a program wherever it is emitted. Small programs are emitted hundreds of
-    times.
+    """Liveness analysis of a program, kept because small programs are emitted hundreds of times.
 
     Attributes:
-        operations: those that its results depend on: each with the variables that end with it, and
-            the last five attributes of its `Call`.
-        read: which of its arguments these read.
+        operations: the live operations: each with the variables whose last use it is, and the
+            last five attributes of its `Call`.
+        read: which arguments of the program they read.
     """
 
     operations: list[tuple]
@@ -211,8 +209,9 @@ def _plan(jaxpr: Jaxpr, results: tuple[bool, ...]) -> _Plan:
 
 
 def _live(jaxpr: Jaxpr, wanted: Sequence) -> tuple[list, set]:
-    """The operations that some results of a program depend on, and the variables that these read:
-    what is traced for the sake of others is a third of some programs.
+    """Return the live operations for the wanted results, and the variables that these read.
+
+    In some programs a third of the traced operations is dead.
     """
     live = {x for x in wanted if not isinstance(x, Literal)}
     eqns = []
@@ -226,9 +225,9 @@ def _live(jaxpr: Jaxpr, wanted: Sequence) -> tuple[list, set]:
 
 
 def _reads(eqn: JaxprEqn, needed: tuple[bool, ...]) -> Sequence[bool]:
-    """Which operands an operation reads for some of its results."""
+    """Return which operands an operation reads for the needed results."""
     name = str(eqn.params.get("name", ""))
-    # what has a way of its own to be emitted is known by all of its operands
+    # An inner program with a lowering rule of its own reads all operands.
     if eqn.primitive.name in ("jit", "pjit") and not name.startswith(OURS):
         return _planned(eqn.params["jaxpr"].jaxpr, needed).read
     return (True,) * len(eqn.invars)
@@ -238,7 +237,7 @@ _plans: ByIdentity[dict[tuple[bool, ...], _Plan]] = ByIdentity()
 
 
 def _aval(x: Any) -> Any:
-    """Shape and type of a variable of a program, which JAX's own types do not say."""
+    """Shape and type of a variable, which JAX's annotations do not declare."""
     return x.aval
 
 
@@ -252,7 +251,7 @@ def _ruled(call: Call) -> list:
 
 
 def _last_uses(eqns: Sequence, wanted: Sequence) -> dict[Any, int]:
-    """The operation that uses each variable last; the end of the program for its results."""
+    """Number of the last operation that uses each variable; results are used at the end."""
     last: dict[Any, int] = {}
     for k, eqn in enumerate(eqns):
         for x in eqn.invars:
@@ -265,10 +264,10 @@ def _last_uses(eqns: Sequence, wanted: Sequence) -> dict[Any, int]:
 
 
 def released(call: Call) -> None:
-    """Give up the operands that an inner program takes over, before it is emitted.
+    """Release the operands that an inner program takes over, before it is emitted.
 
-    A call's operands that nothing uses afterwards belong to the inner program alone, which may then
-    write to their memory; `retained` takes the count back for the walk that ends them.
+    A call's operands whose last use it is belong to the inner program, which may then overwrite
+    their memory; `retained` restores the count for the outer walk, which releases them itself.
     """
     for x, end in zip(call.inputs, call.last, strict=True):
         if end and isinstance(x, Memory):
@@ -276,14 +275,14 @@ def released(call: Call) -> None:
 
 
 def retained(call: Call) -> None:
-    """The opposite of `released`, after an inner program."""
+    """Undo `released` after an inner program."""
     for x, end in zip(call.inputs, call.last, strict=True):
         if end and isinstance(x, Memory):
             x.buffer.live += 1
 
 
 def _programs(eqn: JaxprEqn) -> Iterator[Jaxpr]:
-    """The inner programs of an operation that are emitted."""
+    """Yield the inner programs of an operation that are emitted."""
     for x in eqn.params.values():
         for each in x if isinstance(x, (tuple, list)) else (x,):
             if isinstance(each, (ClosedJaxpr, Jaxpr)):
@@ -291,7 +290,7 @@ def _programs(eqn: JaxprEqn) -> Iterator[Jaxpr]:
 
 
 def operations(jaxpr: Jaxpr) -> float:
-    """An upper bound of a program's operations with numbers, each turn of a loop the same ones."""
+    """Upper bound of a program's floating-point operations; a loop counts one iteration."""
     if (known := _counts.get(jaxpr)) is not None:
         return known
     count = 0.0
@@ -301,7 +300,7 @@ def operations(jaxpr: Jaxpr) -> float:
         sizes = [math.prod(shape(x)) for x in (*eqn.invars, *eqn.outvars)]
         if inner:
             count += sum(inner)
-        elif (name := eqn.primitive.name) in PRODUCTS:  # of matrices of n × n: n³
+        elif (name := eqn.primitive.name) in PRODUCTS:  # products of n × n matrices: n³
             count += max(math.sqrt(math.prod(sizes)), max(sizes) ** 1.5)
         else:
             count += max(sizes, default=0) * (OF_A_SINE if name in LONG else 1)

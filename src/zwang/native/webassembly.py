@@ -1,10 +1,10 @@
-"""Functions as a module of WebAssembly, which browsers execute: the instructions of native code
-with one lane, each of them one of the stack machine's.
+"""Functions as a WebAssembly module for browsers.
 
-Arrays lie at fixed places of the module's memory (`Module.places`), so that functions take and
-return nothing. A fused product is a function (`FUSED`), which a browser without such an instruction
-takes as `ROUNDED_TWICE`. What is no instruction (sine of large angles, powers) is imported from
-`math`, as JavaScript has it.
+Each instruction of native code with one lane becomes instructions of the stack machine. Arrays have
+fixed addresses in the module's memory (`Module.places`), so functions take and return nothing. A
+fused multiply-add is a function (`FUSED`); in a browser without such an instruction it is replaced
+by `ROUNDED_TWICE`. Functions without an instruction (sine of large angles, powers) are imported
+from JavaScript's `Math` as `math`.
 
 Reference: W3C, WebAssembly Core Specification 3.0, section 5.
 """
@@ -27,24 +27,25 @@ from zwang.native.translation import instructions_of
 from zwang.native.types import BITS, FLOATS
 
 PAGE = 65536
-"""Bytes of a page of memory."""
+"""Bytes of a memory page."""
 MOST_MEMORY = 2**30
-"""Bytes of arrays; addresses are positive numbers of 32 bits."""
+"""Limit of the memory for arrays [bytes]; addresses are positive 32-bit integers."""
 LACKING = {"erf", "erfc", "lgamma", "nextafter"}
-"""Functions of the C library that JavaScript has no counterpart of."""
+"""Functions of the C library without a counterpart in JavaScript."""
 
 FUSED = b"".join(b"\x20%c\xfd\x14" % k for k in range(3)) + b"\xfd\x87\x02\xfd\x21\x00"
 ROUNDED_TWICE = b"\x20\x00\x20\x01\xa2\x20\x02\xa0".ljust(len(FUSED), b"\x01")
-"""Bodies of `a b + c`, of one length: on a lane of registers of 128 bits (`f64x2.relaxed_madd`),
-and as two instructions."""
+"""Function bodies of `a b + c`, of equal length: by a SIMD instruction on 128-bit registers
+(`f64x2.relaxed_madd`), and by two instructions.
+"""
 
 
 class Module:
     """Functions that share arrays.
 
     Attributes:
-        places: of each array by its name: byte where it begins, type and shape.
-        instructions: of each function by its name.
+        places: address, type and shape of each array, by its name.
+        instructions: of each function, by its name.
     """
 
     def __init__(self):
@@ -59,7 +60,7 @@ class Module:
         self.place_type(())
 
     def place(self, name: str, dtype: Any, shape: Sequence[int]) -> int:
-        """Where an array lies; one of the same name is the same array."""
+        """Address of an array; arrays of one name are the same array."""
         dtype, shape = np.dtype(dtype), tuple(shape)
         if name not in self.places:
             self.places[name] = self._room(int(np.prod(shape)) * dtype.itemsize), dtype, shape
@@ -76,10 +77,10 @@ class Module:
     def add(
         self, name: str, program: ClosedJaxpr, arguments: Sequence[str], results: Sequence[str]
     ) -> None:
-        """A traced function, whose arguments and results are arrays of some names.
+        """Add a traced function, whose arguments and results are named arrays.
 
         Raises:
-            NotNativeError: for an operation that is not emitted, or is a call of LAPACK.
+            NotNativeError: for an operation without a lowering rule, or a call of LAPACK.
         """
         places = []
         for names, avals in ((arguments, program.in_avals), (results, program.out_avals)):
@@ -92,7 +93,7 @@ class Module:
         self._exported.append(name)
 
     def enter(self, called: Routine) -> None:
-        """A subroutine that a function calls, written once."""
+        """Add a subroutine that a function calls, once."""
         if called.name not in self._bodies:
             kind = self.place_type(["i32"] * (1 + len(called.pointers)))
             b, needed, pointers = called.builder, called.needed, called.pointers
@@ -100,7 +101,7 @@ class Module:
             self.instructions[called.name] = len(needed)
 
     def fused(self) -> Call:
-        """A call of `a b + c`, which the module then has."""
+        """A call of the function `a b + c`, which is added to the module."""
         kind = self.place_type(["double"] * 3, "double")
         self._bodies.setdefault("fma", (kind, [b"\x00", FUSED, END]))
         return Call("fma")
@@ -110,7 +111,7 @@ class Module:
         self._bodies[name] = kind, function.code()
 
     def literal(self, stored: str, values: Sequence[Any]) -> int:
-        """Where an array of constants lies."""
+        """Address of a constant array."""
         kinds = {"double": "d", "float": "f", "i64": "q", "i32": "i", "i8": "b"}
         given = values if stored in FLOATS else [wrapped(x, BITS[stored]) for x in values]
         data = struct.pack(f"<{len(values)}{kinds[stored]}", *given)
@@ -119,13 +120,13 @@ class Module:
         return self._data[data]
 
     def place_type(self, parameters: Sequence[str], result: str | None = None) -> int:
-        """The number of a type of functions."""
+        """Number of a function type."""
         results = [] if result is None else [bytes([CODES[result]])]
         key = b"\x60" + vector([bytes([CODES[t]]) for t in parameters]) + vector(results)
         return self._types.setdefault(key, len(self._types))
 
     def imported(self, name: str, parameters: Sequence[str], result: str) -> int:
-        """The number of a function of `math`."""
+        """Number of a function imported from `math`."""
         if name not in self._imports:
             plain = name.removesuffix("f") if result == "float" else name
             if plain in LACKING:
@@ -136,7 +137,7 @@ class Module:
         return self._imports[name][0]
 
     def binary(self) -> bytes:
-        """The module."""
+        """The encoded module."""
         if self._end > MOST_MEMORY:
             raise NotNativeError(f"more than {MOST_MEMORY} bytes of arrays in WebAssembly")
         first = len(self._imports)

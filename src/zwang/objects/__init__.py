@@ -1,1 +1,1 @@
-"""Records, families of methods, progress, and how objects print themselves."""
+"""Records, families of methods, progress reports, caches, and display of objects."""

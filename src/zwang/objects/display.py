@@ -1,5 +1,6 @@
-"""How an object is shown: by a function of `zwang.output.present`, which stands above the objects
-that it shows and is therefore found by name.
+"""Display of an object by a function of `zwang.output.present`.
+
+That package is in a layer above the objects that it shows, so its function is found by name.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ import importlib
 
 
 def present(kind: str, shown: object, *details, **options):
-    """A page of something.
+    """Make a page of an object.
 
     Args:
         kind: a function of `zwang.output.present`.

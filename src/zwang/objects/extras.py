@@ -1,4 +1,4 @@
-"""Packages that only some tasks need, which extras install."""
+"""Optional packages, which extras install."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import importlib.util
 from zwang.errors import ModelError
 
 CALLED = {"control": "python-control", "sksundae": "scikit-sundae", "sympy": "SymPy"}
-"""Names of packages where they differ from what is imported."""
+"""Names of packages where they differ from the imported name."""
 
 
 def require(package: str, extra: str, what: str) -> None:
     """Raise one sentence unless a package is installed.
 
     Args:
-        package: what is imported.
+        package: name to import.
         extra: the extra of zwang that installs it.
-        what: what needs it, in the singular.
+        what: the feature that needs it, in the singular.
 
     Raises:
         ModelError: names the package and how to install it.
@@ -29,5 +29,5 @@ def require(package: str, extra: str, what: str) -> None:
 
 
 def installation(extra: str) -> str:
-    """How to install what an extra brings."""
+    """Return the command that installs an extra."""
     return f"in a clone of zwang, pip install '.[{extra}]'"

@@ -1,9 +1,9 @@
-"""Families of interchangeable parts. A member is a finished class that stands in the family's
-folder and derives from the family's abstract class; there is no list to enter it in.
+"""Families of interchangeable parts.
 
-The command line, the tables of the documentation and the compliance tests take the members from
-here. Their names and summaries are read from the text of the files, because `zwang --help` has to
-answer before JAX is imported.
+A member is a concrete class in the family's folder that derives from the family's abstract class;
+no list has to be kept. The command line, the tables of the documentation and the compliance tests
+take the members from here. Their names and summaries are parsed from the source files, because
+`zwang --help` has to answer before JAX is imported.
 
     from zwang.objects.families import INTEGRATORS
     INTEGRATORS.members["tsit5"].load()      # the class
@@ -24,7 +24,7 @@ from typing import Any
 
 PACKAGE = Path(__file__).parent.parent
 LARGE_MATRIX = 10**4
-"""Matrix size at which the leading term of an operation count is read off."""
+"""Matrix size at which the leading term of an operation count is determined."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Member:
     Attributes:
         key: its name on the command line, such as "complete-orthogonal".
         name: its name in Python, such as "CompleteOrthogonal".
-        module: the file that it stands in, such as "zwang.stepping.tsit5".
+        module: its module, such as "zwang.stepping.tsit5".
         summary: the first sentence of its docstring.
     """
 
@@ -44,20 +44,19 @@ class Member:
     summary: str
 
     def load(self) -> Any:
-        """The class itself; imports its file."""
+        """Import and return the class."""
         return getattr(importlib.import_module(self.module), self.name)
 
 
 @dataclasses.dataclass(frozen=True)
 class Family:
-    """A family of parts that can take each other's place.
+    """A family of interchangeable parts.
 
     Attributes:
-        name: what its members are called, in the plural.
+        name: of its members, in the plural.
         place: its folder, or its only file, below `zwang`, with dots.
         base: name of the abstract class that members derive from.
-        first: name of the member that heads the tables, because it is the default; all others
-            follow by name.
+        first: name of the default member, which comes first in tables; the others follow by name.
         columns: heading → cell for a member's class, in the table of the documentation.
     """
 
@@ -72,7 +71,7 @@ class Family:
         """All members by their names on the command line."""
         found, abstract = [], {self.base}
         definitions = [pair for module, file in self._files() for pair in _classes(module, file)]
-        # an abstract class may stand in a file that is read after those that derive from it
+        # The file of an abstract class may be read after the files of its subclasses.
         while (
             grown := {
                 node.name
@@ -82,7 +81,7 @@ class Family:
             - abstract
         ):
             abstract |= grown
-        # names of bases are compared as text: nothing is imported to print `--help`
+        # Names of bases are compared as strings: `--help` must not import anything.
         for module, node in definitions:
             if node.name not in abstract and _bases(node) & abstract:
                 found.append(Member(key(node.name), node.name, module, _summary(node)))
@@ -94,7 +93,7 @@ class Family:
         return tuple(member.load() for member in self.members.values())
 
     def table(self) -> str:
-        """All members as a Markdown table, with the settings that their constructors take."""
+        """All members as a Markdown table, with the parameters of their constructors."""
         heads = ["member", "what it is", *self.columns, "settings"]
         lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
         for member in self.members.values():
@@ -113,17 +112,18 @@ class Family:
 
 
 def key(name: str) -> str:
-    """A class's name as a word of the command line."""
+    """Convert a class name to a word of the command line."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
 
 
 CLASS = re.compile(r'^class [A-Za-z]\w*\([^)]*\):\n(?:    r?"""[\s\S]*?""")?', re.MULTILINE)
-"""The first lines of a public class with bases, and its docstring: to parse whole files takes a
-tenth of the time of `zwang --help`."""
+"""Pattern of the first lines of a public class with bases, and its docstring. Parsing whole files
+would take a tenth of the time of `zwang --help`.
+"""
 
 
 def _classes(module: str, file: Path) -> list[tuple[str, ast.ClassDef]]:
-    """Public classes of a file that derive from another one, without their members."""
+    """Public classes of a file that derive from another one, without their bodies."""
     heads = CLASS.findall(file.read_text(encoding="utf-8"))
     nodes = (ast.parse(f"{head}\n    ...").body[0] for head in heads)
     return [(module, node) for node in nodes if isinstance(node, ast.ClassDef)]

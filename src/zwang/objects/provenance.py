@@ -1,4 +1,4 @@
-"""Where a model comes from: what a result has to record so that it can be opened again.
+"""Provenance of a model: the data that a result records so that the model can be made again.
 
 A source is data: a name and its settings, a text, or a path with the digest of its content. Nothing
 here builds or executes anything; `zwang.archive` does.
@@ -24,13 +24,13 @@ PACKAGES = ("zwang", "jax", "jaxlib", "numpy", "scipy")
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """How a model can be made again.
+    """Instructions to make a model again.
 
     Attributes:
         kind: "gallery" (a name), "mechanism" (a TOML text), "robot" (a file), "script" (a Python
             file) or "import" (a name in an importable module).
         name: gallery name, path, or "module:name".
-        settings: what it was built with, by name.
+        settings: arguments it was built with, by name.
         digest: SHA-256 of the file that `name` is or belongs to; empty for the gallery.
         text: the content of a mechanism file, which is data; empty for all others.
     """
@@ -42,12 +42,12 @@ class Source:
     text: str = ""
 
     def as_record(self) -> dict[str, Any]:
-        """The same as a dictionary that JSON can hold."""
+        """Convert the source to a dictionary for JSON."""
         return {**dataclasses.asdict(self), "settings": dict(self.settings)}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Source:
-        """The source of a record, further entries left out."""
+        """Convert a record to a source; unknown entries are ignored."""
         known = {field.name for field in dataclasses.fields(cls)}
         return cls(**{name: value for name, value in record.items() if name in known})
 
@@ -59,15 +59,13 @@ _SOURCES: ByIdentity[Source] = ByIdentity()
 
 
 def remember(thing: object, source: Source | None) -> None:
-    """Note where an object comes from, for as long as it lives."""
+    """Record the source of an object for its lifetime."""
     if source is not None:
         _SOURCES.keep(thing, source)
 
 
 def source_of(thing: object) -> Source | None:
-    """Where an object comes from: what was remembered, or the variable of a module that holds
-    it.
-    """
+    """Return the source of an object: a recorded one, or the module variable that holds it."""
     return _SOURCES.get(thing) or _variable_that_holds(thing)
 
 
@@ -81,11 +79,11 @@ def file_digest(path: Path | str) -> str:
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages that compute."""
-    import importlib.metadata  # a twentieth of the time of `zwang --help`
+    import importlib.metadata  # importing it takes a twentieth of the time of `zwang --help`
 
     found = {"python": platform.python_version()}
     for name in PACKAGES:
-        # what is imported anyway need not be looked up in its whole description
+        # For imported packages the attribute is faster than the metadata.
         if (version := getattr(sys.modules.get(name), "__version__", None)) is None:
             try:
                 version = importlib.metadata.version(name)

@@ -1,5 +1,6 @@
-"""Compiled programs that are at hand: the ones that were used last, as each holds memory mappings
-of its process, of which Linux gives 65 530.
+"""Least-recently-used cache of compiled programs.
+
+Each program holds memory mappings of its process, and Linux allows a process 65 530 of them.
 """
 
 from __future__ import annotations
@@ -12,23 +13,23 @@ from typing import Generic, TypeVar
 V = TypeVar("V")
 
 MOST = 256
-"""Programs of one kind; each takes about 14 mappings."""
+"""Number of cached programs of one kind; each takes about 14 mappings."""
 
 
 class Recent(Generic[V]):
-    """At most `most` values by key, else `MOST`; the one that was used longest ago gives way."""
+    """A cache of at most `most` values, by default `MOST`; the least recently used is evicted."""
 
     _all: weakref.WeakSet = weakref.WeakSet()
 
     def __init__(self, most: int | None = None):
         self._most = most
         self._kept: dict = {}
-        # programs are asked for by threads that compile behind and by parts of a study
+        # Threads that compile in the background and parts of a study use the cache, too.
         self._lock = threading.Lock()
         self._all.add(self)
 
     def get(self, key) -> V | None:
-        """The value of a key, which counts as used now.
+        """Return the value of a key and mark it as used.
 
         Raises:
             TypeError: if the key cannot be hashed.
@@ -36,11 +37,11 @@ class Recent(Generic[V]):
         with self._lock:
             if key not in self._kept:
                 return None
-            self._kept[key] = self._kept.pop(key)  # the last one in order
+            self._kept[key] = self._kept.pop(key)  # moved to the end of the order
             return self._kept[key]
 
     def put(self, key, value: V) -> None:
-        """Keep a value."""
+        """Store a value."""
         with self._lock:
             self._kept.pop(key, None)
             self._kept[key] = value
@@ -51,13 +52,13 @@ class Recent(Generic[V]):
         return len(self._kept)
 
     def __iter__(self) -> Iterator:
-        """The keys."""
+        """Iterate over the keys."""
         with self._lock:
             return iter(list(self._kept))
 
     @classmethod
     def forget(cls) -> None:
-        """Keep none any more, of any kind."""
+        """Empty all caches."""
         for each in list(cls._all):
             with each._lock:
                 each._kept.clear()

@@ -1,7 +1,7 @@
-"""The base of data in zwang: frozen dataclasses that are pytrees.
+"""The base class of data in zwang: frozen dataclasses that are pytrees.
 
-`equinox.Module` is the model of `Record`, and does more. To import Equinox and to make the 120
-classes of a run by it takes 0.15 s of every process, so that zwang does without it.
+`Record` is modeled on `equinox.Module`, which does more. Importing Equinox and creating the 120
+classes of a run with it takes 0.15 s in every process, so zwang does not use it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ ARRAYS = (jax.Array, np.ndarray, np.generic)
 
 
 def is_array(x: object) -> bool:
-    """Whether a leaf of a pytree is an array, of JAX or of NumPy."""
-    # a constant in the text of a traced program is no `jax.Array`
+    """Return whether a leaf of a pytree is an array of JAX or of NumPy."""
+    # A literal in a jaxpr is not a `jax.Array`.
     return isinstance(x, ARRAYS) or hasattr(type(x), "aval")
 
 
 def partition(tree: PyTree) -> tuple[PyTree, PyTree]:
-    """A pytree's arrays and its other leaves, each with None in place of the others."""
+    """Split a pytree into its arrays and its other leaves, with None in place of the others."""
     leaves, structure = jax.tree_util.tree_flatten(tree)
     arrays = [x if is_array(x) else None for x in leaves]
     others = [None if is_array(x) else x for x in leaves]
@@ -37,18 +37,18 @@ def partition(tree: PyTree) -> tuple[PyTree, PyTree]:
 
 
 def combine(tree: PyTree, other: PyTree) -> PyTree:
-    """The pytree whose parts `partition` gives."""
+    """Join the two parts that `partition` returns."""
     missing = lambda x: x is None
     of_either = lambda x, y: y if x is None else x
     return jax.tree_util.tree_map(of_either, tree, other, is_leaf=missing)
 
 
 def field(*, static: bool = False, metadata: dict | None = None, **options: Any) -> Any:
-    """A field of a record, as `dataclasses.field`.
+    """Declare a field of a record, as `dataclasses.field` does.
 
     Args:
-        static: whether it is a part of the pytree's structure, and not a leaf or branch; it can be
-            compared and hashed.
+        static: whether it is part of the pytree's structure, and not a leaf or branch; such a field
+            must be comparable and hashable.
     """
     return dataclasses.field(metadata={**(metadata or {}), "static": static}, **options)
 
@@ -61,15 +61,15 @@ if TYPE_CHECKING:
 else:
 
     class AbstractVar(Generic[T]):
-        """The annotation of a field that classes below it are to have, of a type `T`."""
+        """Annotation of a field of type `T` that concrete subclasses must have."""
 
     class AbstractClassVar(Generic[T]):
-        """The annotation of an attribute that classes below it are to have, of a type `T`."""
+        """Annotation of a class attribute of type `T` that concrete subclasses must have."""
 
 
 @dataclass_transform(field_specifiers=(dataclasses.field, field))
 class RecordType(abc.ABCMeta):
-    """The type of classes of records."""
+    """The metaclass of records."""
 
     __abstractvars__: frozenset[str]
     __abstractclassvars__: frozenset[str]
@@ -86,14 +86,14 @@ class RecordType(abc.ABCMeta):
         for key, kind in list(annotations.items()):
             said = kind if isinstance(kind, str) else getattr(kind, "__origin__", kind).__name__
             if is_abstract := said.startswith(("AbstractVar", "AbstractClassVar")):
-                del annotations[key]  # or it would be a field
+                del annotations[key]  # otherwise the annotation would be a field
             missing[0].discard(key)
             if is_abstract:
                 missing[said.startswith("AbstractClassVar")].add(key)
         cls = super().__new__(mcs, name, bases, namespace, **options)
         cls.__abstractvars__ = frozenset(missing[0] - namespace.keys())
         cls.__abstractclassvars__ = frozenset(missing[1] - namespace.keys())
-        # a class has the `__init__` that Python writes unless it or one above it has its own
+        # `dataclass` writes an `__init__` unless the class or a base class defines one.
         own = "__init__" in namespace
         above = (x.__dict__["_is_written"] for x in cls.__mro__ if "_is_written" in x.__dict__)
         cls._is_written = written = not own and next(above, True)
@@ -106,7 +106,7 @@ class RecordType(abc.ABCMeta):
 
     @property
     def __signature__(cls) -> inspect.Signature:
-        """How it is called, as its `__init__` has it."""
+        """The signature of `__init__`."""
         found = inspect.signature(cls.__init__)
         return found.replace(parameters=list(found.parameters.values())[1:])
 
@@ -123,7 +123,8 @@ class RecordType(abc.ABCMeta):
             finally:
                 _begun.discard(id(record))
             given = record.__dict__
-            if len(given) < len(cls.__dataclass_fields__):  # its own `__init__` leaves defaults
+            # a custom `__init__` leaves fields at their defaults
+            if len(given) < len(cls.__dataclass_fields__):
                 for name in cls.__dataclass_fields__:
                     if name not in given:
                         given[name] = getattr(record, name)
@@ -135,7 +136,7 @@ _begun: set[int] = set()
 
 
 def _names(cls: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names of the fields that are parts of the pytree, and of those of its structure."""
+    """Names of the fields that are children of the pytree, and of those in its structure."""
     if (known := cls.__dict__.get("_pytree_names")) is None:
         fields = dataclasses.fields(cls)  # pyright: ignore[reportArgumentType]
         fixed = tuple(x.name for x in fields if x.metadata.get("static", False))
@@ -167,12 +168,12 @@ def _unflatten(cls: type, fixed: tuple, parts: Iterable):
 class Record(metaclass=RecordType):
     """A frozen dataclass that is a pytree.
 
-    Fields of `field(static=True)` belong to its structure. Its methods are those of any Python
-    object.
+    Fields declared by `field(static=True)` belong to its structure. Methods are ordinary Python
+    methods.
     """
 
     def __repr__(self) -> str:
-        """The constructor's call without defaults; at once where there are no others."""
+        """Format the record as a constructor call; one with default values only as `Name()`."""
         fields = [f for f in dataclasses.fields(self) if f.repr]
         if all(f.default is getattr(self, f.name) for f in fields):
             return f"{type(self).__qualname__}()"
@@ -196,7 +197,7 @@ class Record(metaclass=RecordType):
         raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
 
     def __reduce__(self):
-        """Make a copy, or read one from a file, without its `__init__`."""
+        """Copy or unpickle without calling `__init__`."""
         return object.__new__, (type(self),), self.__dict__
 
 
@@ -208,15 +209,16 @@ def _same(x, y) -> bool:
 
 
 def text_of_record(record: Record) -> str:
-    """A record with all its fields, arrays by shape and type, in as many lines as it takes."""
+    """Format a record with all its fields, and arrays by shape and type, in several lines."""
     import wadler_lindig
 
     return wadler_lindig.pformat(record).replace("(jax)", "")
 
 
 def replace(record: R, **changes: object) -> R:
-    """A copy of a record with other values of some fields, as of `dataclasses.replace`, which
-    calls `__init__` and takes twenty times as long.
+    """Copy a record with other values of some fields.
+
+    `dataclasses.replace` calls `__init__` and takes twenty times as long.
     """
     copy, fields = object.__new__(type(record)), type(record).__dataclass_fields__
     if not changes.keys() <= fields.keys():

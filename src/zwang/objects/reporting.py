@@ -1,4 +1,4 @@
-"""How far a long computation is: said where it is known, shown by whoever listens.
+"""Progress of a long computation: reported where it is known, shown by a listener.
 
 with listening(lambda what, fraction: print(what, fraction)):
     zw.analysis.workspace(...)
@@ -15,11 +15,11 @@ _listener = ContextVar("listener", default=None)
 
 
 def report(what: str, fraction: float | None = None) -> None:
-    """Say what is going on; costs nothing where nobody listens.
+    """Report progress; costs nothing without a listener.
 
     Args:
         what: words such as "filling the grid".
-        fraction: the part of it that is done, 0 to 1; None where that is not known.
+        fraction: completed part, 0 to 1; None if it is unknown.
     """
     if (listener := _listener.get()) is not None:
         listener(what, fraction)
@@ -27,7 +27,7 @@ def report(what: str, fraction: float | None = None) -> None:
 
 @contextlib.contextmanager
 def listening(listener: Callable[[str, float | None], None]) -> Iterator[None]:
-    """Hand what is reported inside to `listener(what, fraction)`."""
+    """Pass reports inside the context to `listener(what, fraction)`."""
     token = _listener.set(listener)
     try:
         yield

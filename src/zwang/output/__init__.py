@@ -1,1 +1,1 @@
-"""What is written about a run: its report (`report/`) and the page that plays it (`viewer/`)."""
+"""Output of a run: its report (`report/`), the page that plays it (`viewer/`), films, tables."""

@@ -1,4 +1,4 @@
-"""What to cite: BibTeX entries of the methods that a run used."""
+"""BibTeX entries of the methods that a run used."""
 
 from __future__ import annotations
 
@@ -304,9 +304,7 @@ CITED: dict[str, tuple[str, ...]] = {
     "Preferred": (),
     "PaperLeastNorm": (),
 }
-"""What each method of a run is cited by; empty where it is this library's own or in any
-textbook.
-"""
+"""Sources of each method of a run; empty for a method of this library or of any textbook."""
 
 PARTS = ("integrator", "drift", "pseudoinverse", "formulation")
 """Attributes of a run that name its methods."""
@@ -314,7 +312,7 @@ PARTS = ("integrator", "drift", "pseudoinverse", "formulation")
 
 @misfits_named
 def cite(run: Run) -> str:
-    """BibTeX entries for what a run used: zwang, the equation of Udwadia and Kalaba, each method.
+    """BibTeX entries for zwang, the equation of Udwadia and Kalaba, and each method of a run.
 
     Args:
         run: a run, also a loaded one.
@@ -323,7 +321,7 @@ def cite(run: Run) -> str:
         BibTeX, an entry for each source, with a comment that says what it is cited for.
 
     Raises:
-        ModelError: for something that is no run.
+        ModelError: if the argument is not a run.
 
     Example:
         >>> print(zw.cite(run))
@@ -332,7 +330,7 @@ def cite(run: Run) -> str:
         raise ModelError(f"cite: expected a Run, such as zw.simulate returns, got {type(run)}.")
     used = {SOFTWARE: ["the library"], EQUATION: ["the equation of motion"]}
     for part in PARTS:
-        # a method with settings is recorded as its representation: Baumgarte(alpha=5.0)
+        # A method with settings is recorded as its representation: Baumgarte(alpha=5.0).
         for name in re.findall(r"[A-Z]\w+", str(run.attrs.get(part, ""))):
             for key in CITED.get(name, ()):
                 used.setdefault(key, []).append(f"{part} {name}")
@@ -343,7 +341,7 @@ def cite(run: Run) -> str:
 
 
 def _control_methods(run: Run) -> list[str]:
-    """Names of the gains and of the choice of control of a run's servo."""
+    """Names of the gains and of the null-space method of a run's servo."""
     try:
         servo = getattr(run.model, "servo", None)
     except ModelError:  # the model of a loaded run that is not trusted

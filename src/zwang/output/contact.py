@@ -1,5 +1,7 @@
-"""What may let go, over a run, as report and viewer draw it: when gaps are closed and frictions
-stick or slide, impulses, and the forces of contacts at the points where they act.
+"""Contacts over a run, for the report and the viewer.
+
+They are the intervals in which gaps are closed and frictions stick or slide, impulses, and contact
+forces at the points where they act.
 """
 
 from __future__ import annotations
@@ -18,13 +20,13 @@ from zwang.simulation.results import Run
 from zwang.simulation.results.plot import units_of
 
 POINT_STEP = 1e-5
-"""Of the central differences that give the velocities of points, in the units of q and v: these are
-then good to 1e-9.
+"""Step of the central differences for velocities of points, in the units of q and v; the velocities
+are then accurate to 1e-9.
 """
 ACTS_ELSEWHERE = 1e-6
-"""Part of a generalized force from which on no force at a point gives it, above their error."""
+"""Relative residual of a generalized force above which no force at a point explains it."""
 LOOKED_AT = 5
-"""Samples at which a contact's point is looked for: those of its largest forces."""
+"""Number of samples at which a contact's point is searched for: those of its largest forces."""
 
 
 class Held(NamedTuple):
@@ -33,10 +35,10 @@ class Held(NamedTuple):
     Attributes:
         name: of it.
         gap: whether it is a gap.
-        holds: begin and end of each time in which a gap is closed or a friction sticks [s], shape
-            (n, 2).
-        slides: the same of a friction that slides.
-        impulses: instant [s] and size of each of a gap, shape (n, 2).
+        holds: begin and end of each interval in which a gap is closed or a friction sticks [s],
+            shape (n, 2).
+        slides: the same for intervals in which a friction slides.
+        impulses: instant [s] and size of each impulse of a gap, shape (n, 2).
     """
 
     name: str
@@ -47,12 +49,12 @@ class Held(NamedTuple):
 
 
 class ContactForce(NamedTuple):
-    """The force of a gap and of the friction that it loads, at a point of a scene.
+    """The force of a gap and of its friction, at a point of a scene.
 
     Attributes:
         name, friction: of the gap, and of its friction or "".
-        point: place among the scene's points.
-        coefficient: of the friction while it sticks.
+        point: index among the scene's points.
+        coefficient: of static friction.
         normal, tangential: forces at the samples, shape (n, 3); zero while the gap is open.
     """
 
@@ -65,14 +67,14 @@ class ContactForce(NamedTuple):
 
 
 def contacts_of(run: Run) -> tuple[Contacts, np.ndarray]:
-    """The gaps and frictions of a run, and how each is held after every step, shape (steps, n)."""
+    """The gaps and frictions of a run, and the mode of each after every step, shape (steps, n)."""
     contacts = Contacts(run.model, run.flow.dynamics.p, 0)
     applied = np.asarray(run.steps.applied)
     return contacts, applied[:, applied.shape[1] - len(contacts.names) :]
 
 
 def held(run: Run) -> list[Held]:
-    """Every gap, then every friction, of a run; none of a model that holds for good."""
+    """Every gap, then every friction, of a run; empty for a model without them."""
     if not run.model.constraints.loose:
         return []
     (contacts, modes), t = contacts_of(run), run.steps.t
@@ -88,13 +90,13 @@ def held(run: Run) -> list[Held]:
 
 
 def _times(t: np.ndarray, which: np.ndarray) -> np.ndarray:
-    """Begin and end of each time in which something is so, given after every step."""
+    """Begin and end of each interval in which a condition holds, given after every step."""
     ends = np.diff(np.concatenate([[False], which[:-1], [False]]).astype(int))
     return np.stack([t[np.flatnonzero(ends > 0)], t[np.flatnonzero(ends < 0)]], axis=1)
 
 
 def impulse_unit(run: Run, bands: list[Held]) -> str:
-    """The unit of impulses where all gaps have one, else words."""
+    """The common unit of the gaps' impulses, or a description if they differ."""
     rows = map(str, run.variables["row"].values)
     own = dict(zip(rows, units_of(run.variables, "multipliers"), strict=True))
     units = {own.get(x.name, "") for x in bands if x.gap}
@@ -102,8 +104,10 @@ def impulse_unit(run: Run, bands: list[Held]) -> str:
 
 
 def contact_forces(run: Run, scene: Scene) -> list[ContactForce]:
-    """The forces of gaps that act at points of a scene: where Jᵀf is the generalized force of a
-    gap, J the velocity of the point by v. Others, as stops of joints, act at none.
+    """The forces of gaps that act at points of a scene.
+
+    A force f acts at a point if Jᵀf is the generalized force of the gap, where J is the derivative
+    of the point's velocity by v. Others, such as end stops of joints, act at no point.
     """
     if not run.model.constraints.loose:
         return []
@@ -121,7 +125,7 @@ def contact_forces(run: Run, scene: Scene) -> list[ContactForce]:
         push = given[:, rows[name]]
         friction = loaded.get(k)
         pull = 0 * push if friction is None else given[:, rows[friction.law.name]]
-        # a mark says at which of the points that move alike, else friction may
+        # Among points that move alike the gap's mark decides, else the friction may.
         order = sorted(scene.points, key=lambda x: x != marked.get(name))
         places = [i for i in map(scene.points.index, order) if _acts(velocities[:, i], push)]
         if not places:
@@ -138,12 +142,12 @@ def contact_forces(run: Run, scene: Scene) -> list[ContactForce]:
 
 
 def _force(velocity: np.ndarray, generalized: np.ndarray) -> np.ndarray:
-    """The force of least norm at a point that gives a generalized one, or the nearest to it."""
+    """The least-squares force of least norm at a point that gives a generalized force."""
     return Decomposition(velocity, ACTS_ELSEWHERE).solve(generalized)
 
 
 def _acts(velocities: np.ndarray, generalized: np.ndarray) -> bool:
-    """Whether forces at a point give all that a contact does."""
+    """Return whether forces at a point explain the generalized force of a contact."""
     size = np.linalg.norm(generalized, axis=1)
     largest = np.argsort(-size)[:LOOKED_AT]
     left = [velocities[k] @ _force(velocities[k], generalized[k]) - generalized[k] for k in largest]
@@ -151,7 +155,7 @@ def _acts(velocities: np.ndarray, generalized: np.ndarray) -> bool:
 
 
 def point_velocities(run: Run, scene: Scene) -> np.ndarray:
-    """Velocity of each point by each entry of v at the samples, shape (samples, points, nv, 3)."""
+    """Derivatives of point velocities by v at the samples, shape (samples, points, nv, 3)."""
     system, p, q = run.model.system, run.flow.dynamics.p, run.q
     n, nv = len(q), system.nv
     units = np.tile(np.vstack([np.zeros(nv), np.eye(nv)]), (n, 1))

@@ -1,4 +1,4 @@
-"""What models and what they are made of say of themselves, as small tables with names and units."""
+"""Small tables with names and units that describe models and their parts."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from zwang.simulation.trajectory import Trajectory
 
 SHOWN_NUMBERS = 12
-"""Numbers of a parameter that are shown; of more, how many there are."""
+"""Largest number of parameter values that are shown; of larger arrays the shape is shown."""
 
 
 def numbers(value) -> str:
-    """A parameter: its numbers if they are few, else how many there are along each axis."""
+    """Format a parameter: its values if they are few, else its shape."""
     size = f"{' × '.join(map(str, np.shape(value))) or 1} numbers"
     if not is_concrete(value):
         return f"{size}, traced"
@@ -75,7 +75,7 @@ def constraints_table(constraints: Constraints) -> NamedTable:
     for member, size in zip(constraints.members, constraints.sizes, strict=True):
         own = size // len(member.parts)
         written = member
-        # a module's constraint at its places is one of the kind that was written down
+        # A module's constraint in a hierarchy has the kind of the constraint that it wraps.
         while isinstance(inner := getattr(written, "constraint", None), AbstractConstraint):
             written = inner
         kind = type(written).__name__
@@ -87,7 +87,7 @@ def constraints_table(constraints: Constraints) -> NamedTable:
 
 
 def model_tables(model: Model) -> list[NamedTable]:
-    """What a model moves, what holds it, and its parameters."""
+    """Coordinates, constraints and parameters of a model."""
     tables = [*system_tables(model.system, model.name), constraints_table(model.constraints)]
     given = jax.tree_util.tree_flatten_with_path(model.params)[0]
     named = [("".join(map(_key, path)).lstrip("."), numbers(x)) for path, x in given]
@@ -106,29 +106,29 @@ def _key(part: object) -> str:
 
 
 def text_of_system(system: System) -> str:
-    """A system as text."""
+    """Format a system as text."""
     return _joined(system_tables(system))
 
 
 def text_of_constraints(constraints: Constraints) -> str:
-    """The constraints of a model as text."""
+    """Format the constraints of a model as text."""
     return constraints_table(constraints).text()
 
 
 def text_of_model(model: Model) -> str:
-    """A model as text."""
+    """Format a model as text."""
     return _joined(model_tables(model))
 
 
 def text_of_example(example: Example) -> str:
-    """A member of the gallery as text: what it is, and its model."""
+    """Format a member of the gallery as text: its description and its model."""
     said = f"{example.model.name}: {example.description}" if example.description else ""
     run = f"runs for {number(example.duration, 's')}: zw.simulate(.model, .q0, .v0, duration=…)"
     return "\n".join(x for x in (said, run, text_of_model(example.model)) if x)
 
 
 def text_of_variables(variables: Variables) -> str:
-    """The variables of a run as text: dimensions, units and what they are."""
+    """Format the variables of a run as text: dimensions, units and descriptions."""
     rows = [
         (name, " × ".join(x.dims), str(x.attrs.get("units", "")), str(x.attrs.get("long_name", "")))
         for name, x in variables.data.items()
@@ -138,7 +138,7 @@ def text_of_variables(variables: Variables) -> str:
 
 
 def text_of_placement(placement: Placement) -> str:
-    """A state that was moved onto its constraints as text."""
+    """Format a state that was projected onto its constraints as text."""
     found = "" if placement.converged else "; residuals are more than round-off"
     rows = [
         ("q", numbers(placement.state.q), number(placement.moved_q)),
@@ -154,7 +154,7 @@ def text_of_placement(placement: Placement) -> str:
 
 
 def text_of_trajectory(found: Trajectory) -> str:
-    """A motion as text: how it ended; many of them by how many there are."""
+    """Format a trajectory as text: how it ended; a batch by the number of its members."""
     if np.ndim(found.result):
         shape = " × ".join(map(str, np.shape(found.result)))
         return f"trajectories of {shape} motions, {np.shape(found.t)[-1]} samples each"
@@ -172,7 +172,7 @@ def text_of_trajectory(found: Trajectory) -> str:
 
 
 def text_of_servo(servo: Servo) -> str:
-    """A servo as text: what is enforced, by which gain, and by what."""
+    """Format a servo as text: its constraints, gains and actuators."""
     names = [
         (c.name, str(c.level), repr(servo.gains.get(c.name, "none"))) for c in servo.constraints
     ]
@@ -182,28 +182,28 @@ def text_of_servo(servo: Servo) -> str:
 
 
 def text_of_scene(scene: Scene) -> str:
-    """What there is to see, in a line."""
+    """Describe a scene in a line."""
     parts = {"bar": scene.bars, "plate": scene.plates, "joint": scene.joints, "trace": scene.traces}
     have = [counted(len(x), part) for part, x in parts.items() if x]
     return f"scene of {counted(len(scene.points), 'point')}: {', '.join(have) or 'points alone'}"
 
 
 def text_of_presentation(shown: Presentation) -> str:
-    """What a run shows apart from its variables, in a line."""
+    """Describe in a line the figures, scene and texts that belong to a run."""
     return (
         f"{shown.description or 'no description'} (figures: {', '.join(shown.figures) or 'none'})"
     )
 
 
 def text_of_bodies(bodies: RigidBodies) -> str:
-    """Bodies as text: masses and inertias."""
+    """Format bodies as text: masses and inertias."""
     rows = [(b.name, number(b.mass, "kg"), f"{numbers(b.inertia)} kg m²") for b in bodies.bodies]
     title = f"{type(bodies).__name__} of {len(rows)}; .system is the zw.System"
     return NamedTable(title, ("body", "mass", "inertia about the center"), rows).text()
 
 
 def text_of_values(part: object) -> str:
-    """A gain, limits or a choice among controls: its fields with their numbers."""
+    """Format a gain, limits or a null-space method: its fields with their values."""
     fields = getattr(part, "__dataclass_fields__", {})
     shown = [
         f"{name}={numbers(x)}"
@@ -214,7 +214,7 @@ def text_of_values(part: object) -> str:
 
 
 def text_of_reaction(reaction: Reaction) -> str:
-    """What a joint transmits, as text: the numbers of one instant, else the least and largest."""
+    """Format a joint reaction as text: its values at one instant, or the extremes over time."""
     force, torque = np.asarray(reaction.force), np.asarray(reaction.torque)
     flat = force.shape[-1] == 2
     axes = ("x", "y", "z")[: force.shape[-1]]
@@ -239,7 +239,7 @@ def text_of_reaction(reaction: Reaction) -> str:
 
 
 def text_of_switch(switch: Switch) -> str:
-    """A switch in a line: what turns it on and off."""
+    """Describe a switch in a line: the conditions that turn it on and off."""
     shown = lambda x: "a function" if callable(x) else number(x, "s")
     each = lambda found: found if isinstance(found, tuple) else (found,)
     ways = {"on": each(switch.on), "off": each(switch.off)}
@@ -249,7 +249,7 @@ def text_of_switch(switch: Switch) -> str:
 
 
 def text_of_tree(tree: BodyTree) -> str:
-    """Bodies on joints as text: their names and masses; of a tree, the joints too."""
+    """Format bodies on joints as text: their names and masses; for a tree, the joints too."""
     bodies = getattr(tree, "links", None) or tree.branches
     rows = [(b.name, number(b.mass, "kg"), f"{numbers(b.inertia)} kg m²") for b in bodies]
     title = f"{type(tree).__name__} of {len(rows)}; .system is the zw.System"
@@ -257,7 +257,7 @@ def text_of_tree(tree: BodyTree) -> str:
 
 
 def text_of_environment(environment: Environment) -> str:
-    """An environment in a line: its plant, observations and inputs."""
+    """Describe an environment in a line: its plant, observations and inputs."""
     task, plant = environment.task, environment.task.plant
     many = getattr(environment, "num_envs", None)
     seen = f"observation of {np.shape(task.seen(plant.start))[0]} numbers"

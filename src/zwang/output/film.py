@@ -1,8 +1,7 @@
-"""A run as a film: its scene drawn by matplotlib frame by frame, in the plane or in space.
+"""A run as a film: matplotlib draws its scene frame by frame, in the plane or in space.
 
-The page of `run.view` shows more; a film can be sent, shown on slides and looked at without a
-browser. GIF is written by Pillow, MP4 by ffmpeg, which the extra `film` brings where the system has
-none.
+The page of `run.view` shows more; a film can be sent, shown on slides and viewed without a browser.
+GIF is written by Pillow, MP4 by ffmpeg, which the extra `film` installs if the system has none.
 """
 
 from __future__ import annotations
@@ -32,22 +31,24 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 GIF_COLORS = 128
-"""Colors of a film as GIF."""
+"""Number of colors of a GIF."""
 RATE, MOST_FILM_FRAMES = 25, 1500
-"""Frames per second of the film, which runs as fast as the motion, and most frames of it."""
+"""Frames per second of the film, which runs in real time, and its largest number of frames."""
 ROOM_AROUND = 0.08
-"""Room around what moves, as a part of its extent."""
+"""Margin around the moving parts, relative to their extent."""
 LEAST_SPREAD = 0.25
-"""Least extent of an axis in the widest one's, in space."""
+"""Least extent of an axis relative to that of the widest one, in space."""
 MOST_TICKS = 6
-"""Intervals between the numbers of the widest axis."""
+"""Number of intervals between the ticks of the widest axis."""
 WHOLE = (0.0, 0.0, 1.0, 0.92)
-"""Axes of space: all of the page but the line of the time, as they leave room around themselves."""
+"""Position of three-dimensional axes on the page, below the line with the time; they have margins
+of their own.
+"""
 COLORS = ("#3b6ea8", "#c8553d", "#4f8a4c", "#8a5fa8", "#b8862b", "#4a9a9a", "#7a7a7a")
 
 
 def write_film(run: Run, scene: Scene, path: Path) -> None:
-    """Write the motion of a run as a film, all or nothing.
+    """Write the motion of a run as a film, atomically.
 
     Raises:
         ModelError: if nothing on the system writes MP4.
@@ -59,7 +60,7 @@ def write_film(run: Run, scene: Scene, path: Path) -> None:
     seen = scene.at(configurations(run, times))
     figure, draw = _canvas(scene, seen, scene.dimensions(run.q[0]), times)
     write = _write_gif if path.suffix.lower() == ".gif" else _write_mp4
-    # a film that is interrupted leaves nothing behind under the name asked for
+    # An interrupted film leaves no file under the requested name.
     with scratch_folder() as folder:
         made = folder / path.name
         write(_frames(figure, draw, count), made)
@@ -68,8 +69,9 @@ def write_film(run: Run, scene: Scene, path: Path) -> None:
 
 
 def _frames(figure: Figure, draw: Callable[[int], list], count: int) -> Iterator[np.ndarray]:
-    """Every frame as numbers from 0 to 255, shape (height, width, 4): axes are drawn once, and over
-    them what moves.
+    """Every frame as numbers from 0 to 255, shape (height, width, 4).
+
+    The axes are drawn once; only moving parts are drawn in every frame.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -87,7 +89,7 @@ def _frames(figure: Figure, draw: Callable[[int], list], count: int) -> Iterator
 
 
 def _write_gif(frames: Iterator[np.ndarray], path: Path) -> None:
-    """A film of few colors, those of its first frame."""
+    """Write a GIF with the palette of its first frame."""
     from PIL import Image
 
     colors = Image.fromarray(next(frames)[..., :3].copy()).quantize(GIF_COLORS)
@@ -101,13 +103,13 @@ def _write_gif(frames: Iterator[np.ndarray], path: Path) -> None:
 
 
 def _write_mp4(frames: Iterator[np.ndarray], path: Path) -> None:
-    """A film encoded by ffmpeg.
+    """Write a film encoded by ffmpeg.
 
     Raises:
         ModelError: if nothing on the system writes MP4, or ffmpeg ends early.
     """
     first = next(frames)
-    height, width = (x // 2 * 2 for x in first.shape[:2])  # which its encoder asks for
+    height, width = (x // 2 * 2 for x in first.shape[:2])  # the encoder requires even numbers
     given = ["-f", "rawvideo", "-pix_fmt", "rgba", "-s", f"{width}x{height}", "-r", str(RATE)]
     asked = ["-an", "-vcodec", "h264", "-pix_fmt", "yuv420p", str(path)]
     command = [_ffmpeg(), "-y", "-loglevel", "error", *given, "-i", "-", *asked]
@@ -126,8 +128,9 @@ def _write_mp4(frames: Iterator[np.ndarray], path: Path) -> None:
 
 
 def frame(scene: Scene, start: np.ndarray, q: np.ndarray, t: float) -> np.ndarray:
-    """One picture of a scene as numbers from 0 to 255, shape (height, width, 3), in axes with room
-    for motions about `start`, which grow where that is not enough.
+    """One picture of a scene as numbers from 0 to 255, shape (height, width, 3).
+
+    The axes have room for motions about `start` and grow if that is not enough.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -145,7 +148,7 @@ def frame(scene: Scene, start: np.ndarray, q: np.ndarray, t: float) -> np.ndarra
 
 
 def _ffmpeg() -> str:
-    """The program that encodes MP4."""
+    """Path of the program that encodes MP4."""
     if (found := shutil.which("ffmpeg")) is not None:
         return found
     if importlib.util.find_spec("imageio_ffmpeg") is None:
@@ -165,8 +168,9 @@ def _canvas(
     times: np.ndarray,
     around: Sequence[np.ndarray] = (),
 ):
-    """An empty figure with room for all that is seen and for places `around` it, and the function
-    that draws one frame into it.
+    """Make an empty figure with room for the scene, and the function that draws one frame into it.
+
+    The axes also include the positions `around`.
     """
     from matplotlib.figure import Figure
 
@@ -213,20 +217,18 @@ def _canvas(
 
 
 def _scaled(axes, shown: list[np.ndarray], scene: Scene) -> None:
-    """Limits of the axes around all that is shown in any frame, to one scale, so that nothing
-    jumps.
-    """
+    """Set the limits of the axes to contain all frames at one scale, so that nothing jumps."""
     every = np.concatenate([x.reshape(-1, x.shape[-1]) for x in shown])
     low, high = np.nanmin(every, axis=0), np.nanmax(every, axis=0)
     widest = max(float(np.max(high - low)), 1e-9)
-    # an axis that nothing moves along still has room for its numbers
+    # An axis along which nothing moves still has room for its ticks.
     spread = np.maximum((LEAST_SPREAD * widest - (high - low)) / 2, 0.0)
     low, high = low - spread - ROOM_AROUND * widest, high + spread + ROOM_AROUND * widest
     for axis, a, b in zip("xyz", low, high, strict=False):
         getattr(axes, f"set_{axis}lim")(a, b)
-        pad = 10.0 if len(low) == 3 else None  # beyond the numbers [point]
+        pad = 10.0 if len(low) == 3 else None  # distance from the ticks [point]
         getattr(axes, f"set_{axis}label")(f"{axis} [{scene.unit}]", labelpad=pad)
-        # as many numbers as there is room for
+        # as many ticks as fit
         axes.locator_params(axis=axis, nbins=max(int(MOST_TICKS * (b - a) / widest), 2))
     axes.set_aspect("equal")
     if len(low) == 3:
@@ -235,6 +237,6 @@ def _scaled(axes, shown: list[np.ndarray], scene: Scene) -> None:
         assert isinstance(axes, Axes3D)
         azimuth, elevation = scene.view
         axes.view_init(elevation, azimuth)
-        # up to the edge of the page; matplotlib types it as a whole number
+        # Fill the page; matplotlib declares this number as an integer.
         zoom = 0.98 if high[2] - low[2] < max(high[:2] - low[:2]) else 0.8
         axes.set_box_aspect(high - low, zoom=zoom)  # pyright: ignore[reportArgumentType]

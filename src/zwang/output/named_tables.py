@@ -1,6 +1,4 @@
-"""What objects say of themselves: their numbers with names and units, as small tables that
-terminals and notebooks show alike.
-"""
+"""Small tables of an object's numbers with names and units, for terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -25,9 +23,9 @@ if TYPE_CHECKING:
     from zwang.simulation.batch_result import Batch
 
 FORCE_COLUMNS = 4
-"""Constraints whose forces have a column each; more are summed up."""
+"""Largest number of constraints with a column of forces each; more are summed up."""
 TABLE_ROWS = 40
-"""Rows of a table; of more, the first are shown and the number of the others is stated."""
+"""Largest number of rows of a table; further rows are only counted."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +35,7 @@ class NamedTable:
     Attributes:
         title: a line above.
         heading: of the columns.
-        rows: texts.
+        rows: strings.
         note: a line below; empty for none.
     """
 
@@ -47,7 +45,7 @@ class NamedTable:
     note: str = ""
 
     def text(self) -> str:
-        """The table in columns of one width each."""
+        """Format the table in aligned columns."""
         shown = [self.heading, *self.rows[:TABLE_ROWS]] if self.rows else []
         widths = [
             max(len(row[i]) for row in shown) for i in range(len(self.heading) if shown else 0)
@@ -63,7 +61,7 @@ class NamedTable:
 
 
 def number(value, unit: str = "") -> str:
-    """A number with its unit; zero has no sign."""
+    """Format a number with its unit; zero has no sign."""
     return f"{float(value) + 0.0:.6g}{f' {unit}' if unit else ''}"
 
 
@@ -75,7 +73,7 @@ def per_second(unit: str) -> str:
 
 
 def _named(labels: Labels | None, nv: int) -> tuple[str, Sequence[str], Sequence[str], str]:
-    """Title, names and units of velocities, and the unit of energy, also where there are none."""
+    """Title, names, units of velocities, and unit of energy, with defaults without labels."""
     if labels is None:
         return "", [f"v{i}" for i in range(nv)], [""] * nv, ""
     return labels.model, labels.velocities, labels.velocity_units, labels.energy_unit
@@ -87,10 +85,10 @@ def motion_table(motion: Motion) -> NamedTable:
         n = np.shape(motion.acceleration)[:-1]
         return NamedTable(f"motions at {' × '.join(map(str, n))} instants", (), ())
     nv = len(motion.acceleration)
-    # labels are lost where a motion comes from `motion_of`, which has no names to give
+    # A motion from `motion_of` has no labels.
     title, names, units, energy = _named(motion.labels, nv)
     forces = {name: np.asarray(x) for name, x in motion.by_constraint.items() if np.size(x) == nv}
-    # more columns than these wrap in a terminal of 80 characters
+    # More columns would wrap in a terminal of 80 characters.
     if len(forces) > FORCE_COLUMNS or not forces:
         forces = {"constraints": np.asarray(motion.constraint_force)}
     columns = {
@@ -99,7 +97,7 @@ def motion_table(motion: Motion) -> NamedTable:
         **{f"force of {name}": x for name, x in forces.items()},
     }
     if motion.labels and motion.labels.singular_mass:
-        # without constraints a direction without mass has no acceleration
+        # A direction without mass has no acceleration without constraints.
         del columns["without constraints"]
     rows = []
     for i in range(nv):
@@ -156,25 +154,25 @@ def control_tables(control: Control) -> list[NamedTable]:
 
 
 def batch_table(batch: Batch) -> NamedTable:
-    """How members ended, and the range of every coordinate at the end of those that did."""
+    """Results of the members, and the range of every final coordinate over the members."""
     system, members = batch.model.system, len(batch.q)
     counted = Counter(Result(int(code)).sentence for code in batch.result)
     ended = ", ".join(f"{n} {sentence}" for sentence, n in counted.items())
-    # the end of each member, which an early stop reaches before the last sample
+    # The end of each member may be before the last sample, after an early stop.
     last = np.asarray(batch.end.q).reshape(members, -1)
     rows = [
         (name, *(number(f(x), unit) for f in (np.nanmin, np.nanmedian, np.nanmax)))
         for name, unit, x in zip(system.coordinates, system.units, last.T, strict=True)
         if np.any(np.isfinite(x))
     ]
-    if batch.model.servo is not None:  # found when they are asked for, which takes its time
+    if batch.model.servo is not None:  # Controls are computed on demand, which takes time.
         ended += "; for what the servo could not do see .warnings"
     title = f"{batch.model.name}: {members} motions over {number(batch.t[-1], 's')}"
     return NamedTable(title, ("at the end", "least", "median", "largest"), rows, ended)
 
 
 def mechanism_tables(mechanism: Mechanism) -> list[NamedTable]:
-    """Bodies with masses and inertias, joints with what they join, and how much else there is."""
+    """Bodies with masses and inertias, joints with their two bodies, and other parts by number."""
     unit = "kg m²"
     bodies = []
     for body in mechanism.geometry.bodies:
@@ -203,7 +201,7 @@ def mechanism_tables(mechanism: Mechanism) -> list[NamedTable]:
 
 
 def robot_tables(robot: Robot) -> list[NamedTable]:
-    """Coordinates of the tree, actuators, loops and couplings, and what the file has beyond."""
+    """Coordinates of the tree, actuators, loops and couplings, and unused content of the file."""
     system = robot.tree.system
     coordinates = [
         (name, unit or "1") for name, unit in zip(system.coordinates, system.units, strict=True)
@@ -227,12 +225,12 @@ def robot_tables(robot: Robot) -> list[NamedTable]:
 
 
 def _accuracy(motion: Motion) -> str:
-    """How many digits an acceleration has, where they are fewer than a run asks for by default."""
+    """The number of correct digits of an acceleration, if lower than a run requires by default."""
     found = float(motion.accuracy)
     return f", accurate to {found:.1e} only" if found > DEFAULT_RTOL else ""
 
 
 def _outcome(code) -> str:
-    """What a result code says, where it says more than success."""
+    """The message of a result code other than success."""
     found = Result(int(code))
     return "" if found is Result.SUCCESS else f"; {found.sentence}"

@@ -1,5 +1,6 @@
-"""What `run.report`, `run.view`, `run.animate` and notebooks show; results find these functions by
-name (`zwang.simulation.results.presentation.present`).
+"""Presentation of results by `run.report`, `run.view`, `run.animate` and notebooks.
+
+Results find these functions by name (`zwang.simulation.results.presentation.present`).
 """
 
 from __future__ import annotations
@@ -70,13 +71,13 @@ if TYPE_CHECKING:
     from zwang.symbolic.derivation import Derivation
 
 FILMS = (".mp4", ".gif")
-"""Endings of films that are drawn frame by frame."""
+"""File name extensions of films that are drawn frame by frame."""
 SHOWN_MEMBERS = 24
-"""Members of a batch that a notebook draws."""
+"""Largest number of batch members that a notebook draws."""
 UNFOLDED = 16
-"""Rows of a table that a notebook shows at once."""
+"""Largest number of table rows that a notebook shows at once."""
 SHOWN_COORDINATES = 6
-"""Coordinates of a batch that a notebook draws."""
+"""Largest number of coordinates of a batch that a notebook draws."""
 
 
 def report(run: Run, path: str | Path, shown: Presentation) -> Path:
@@ -100,8 +101,9 @@ def report(run: Run, path: str | Path, shown: Presentation) -> Path:
 def view(
     run: Run, path: str | Path | None, shown: Presentation, *, simulates: bool = False
 ) -> Path:
-    """Write the page that plays a run, and simulates on; without a path show it, in the cell of a
-    notebook or in the browser.
+    """Write the page that plays a run and, if `simulates`, computes other motions.
+
+    Without a path the page is shown in the cell of a notebook or in the browser.
     """
     scene = _scene_of(run, shown)
     shown_at = Path(tempfile.mkdtemp(prefix="zwang-")) / "view.html" if path is None else page(path)
@@ -115,7 +117,7 @@ def view(
 
 
 def _cell() -> Callable | None:
-    """What shows something below the cell of a notebook, where one runs."""
+    """The function that displays an object below a notebook cell, or None outside of notebooks."""
     module = sys.modules.get("IPython")
     shell = None if module is None else module.get_ipython()
     if module is None or "IPKernelApp" not in getattr(shell, "config", ()):
@@ -124,8 +126,9 @@ def _cell() -> Callable | None:
 
 
 def animate(run: Run, path: str | Path | None, shown: Presentation) -> Path | None:
-    """Write the motion of a run as a film or as a page, or play it: below the cell of a notebook as
-    lines on a canvas, which need a tenth of the page's room.
+    """Write the motion of a run as a film or as a page, or play it.
+
+    Below a notebook cell it is played as lines on a canvas, a tenth of the page's size.
     """
     if path is None and (show := _cell()) is not None:
         return show({"text/html": _frame(sketch_text(run, _scene_of(run, shown)))}, raw=True)
@@ -145,7 +148,7 @@ def animate(run: Run, path: str | Path | None, shown: Presentation) -> Path | No
 
 
 def notebook(run: Run) -> str:
-    """A run in a notebook: its summary, its motion to play, and figures."""
+    """Show a run in a notebook: its summary, a player, and figures."""
     few = run.model.system.nv <= MOST_NAMED_CURVES
     names = ("q", "v", "energy") if few else ("q", "energy")
     pictures = [_picture(plot(run.variables, (name,)), name) for name in names]
@@ -158,9 +161,7 @@ def notebook(run: Run) -> str:
 
 
 def notebook_of_result(found: AbstractResult) -> str:
-    """What an analysis has found in a notebook: what it prints, and its picture if it needs no
-    arguments.
-    """
+    """Show a result of an analysis in a notebook: its text, and its plot without arguments."""
     draw = getattr(found, "plot", None)
     if draw is None or any(
         x.default is x.empty and x.kind is not x.VAR_POSITIONAL
@@ -171,33 +172,33 @@ def notebook_of_result(found: AbstractResult) -> str:
 
 
 def notebook_of_derivation(found: Derivation) -> str:
-    """Formulas in a notebook, typeset by the browser."""
+    """Show formulas in a notebook, typeset by the browser."""
     from zwang.symbolic.printing.page import content
 
     return f'<div style="overflow:auto">{content(found, level=4)}</div>'
 
 
 def notebook_of_model(model: Model) -> str:
-    """A model in a notebook: what it moves, what holds it, and its parameters."""
+    """Show a model in a notebook: its coordinates, constraints and parameters."""
     return _notebook(model_tables(model))
 
 
 def notebook_of_example(example: Example) -> str:
-    """A member of the gallery in a notebook: what it is, and a picture of its start."""
+    """Show a member of the gallery in a notebook: its description and a picture of its start."""
     said = f"<p><b>{html.escape(example.model.name)}</b>: {html.escape(example.description)}</p>"
     picture = "" if example.scene is None else scene_picture(example.scene, example.q0)
     return said + (_picture(picture, "start") if picture else "") + notebook_of_model(example.model)
 
 
 def notebook_of_diagnosis(diagnosis: Diagnosis) -> str:
-    """A diagnosis in a notebook: its lines, and a table of its constraints."""
+    """Show a diagnosis in a notebook: its lines, and a table of its constraints."""
     rows = [(c.name, c.kind, c.rows, c.redundant) for c in diagnosis.constraints]
     heading = ("constraint", "kind", "rows", "rows implied by those before")
     return _text(str(diagnosis)) + _table(heading, rows)
 
 
 def notebook_of_batch(batch: Batch) -> str:
-    """A batch in a notebook: how its members ended, and the coordinates of some of them."""
+    """Show a batch in a notebook: how its members ended, and the coordinates of some of them."""
     failed, system = batch.failures, batch.model.system
     head = f"{batch.model.name}: {counted(len(batch.q), 'motion')}, {len(failed)} stopped early"
     sentences = [f"{i}: {sentence}" for i, sentence in list(failed.items())[:10]]
@@ -216,52 +217,52 @@ def notebook_of_batch(batch: Batch) -> str:
 
 
 def notebook_of_motion(motion: Motion) -> str:
-    """An acceleration with its constraint forces in a notebook, by name and with units."""
+    """Show an acceleration with its constraint forces in a notebook, by name and with units."""
     return _notebook([motion_table(motion)])
 
 
 def text_of_motion(motion: Motion) -> str:
-    """The same as text."""
+    """Format a motion as text."""
     return motion_table(motion).text()
 
 
 def notebook_of_control(control: Control) -> str:
-    """A control in a notebook: controls, forces and tracking errors, by name and with units."""
+    """Show a control in a notebook: controls, forces and tracking errors, with units."""
     return _notebook(control_tables(control))
 
 
 def text_of_control(control: Control) -> str:
-    """The same as text."""
+    """Format a control as text."""
     return "\n".join(made.text() for made in control_tables(control))
 
 
 def text_of_batch(batch: Batch) -> str:
-    """A batch as text: how its members ended, and where, by name and with units."""
+    """Format a batch as text: how its members ended, and the final coordinates, with units."""
     return batch_table(batch).text()
 
 
 def text_of_mechanism(mechanism: Mechanism) -> str:
-    """A mechanism as text: its bodies and joints."""
+    """Format a mechanism as text: its bodies and joints."""
     return "\n".join(made.text() for made in mechanism_tables(mechanism))
 
 
 def notebook_of_mechanism(mechanism: Mechanism) -> str:
-    """A mechanism in a notebook: its bodies and joints."""
+    """Show a mechanism in a notebook: its bodies and joints."""
     return _notebook(mechanism_tables(mechanism))
 
 
 def text_of_robot(robot: Robot) -> str:
-    """A robot as text: its coordinates, what closes loops, and what its file has beyond that."""
+    """Format a robot as text: its coordinates, loop closures, and unused content of its file."""
     return "\n".join(made.text() for made in robot_tables(robot))
 
 
 def notebook_of_robot(robot: Robot) -> str:
-    """A robot in a notebook."""
+    """Show a robot in a notebook."""
     return _notebook(robot_tables(robot))
 
 
 def _notebook(tables: list[NamedTable]) -> str:
-    """Tables with their titles and notes; long ones are opened by a click."""
+    """Tables with their titles and notes; long ones are collapsed."""
     parts = []
     for made in tables:
         table = _table(made.heading, made.rows) if made.rows else ""
@@ -273,7 +274,7 @@ def _notebook(tables: list[NamedTable]) -> str:
 
 
 def presentation_of_mechanism(mechanism: Mechanism) -> Presentation:
-    """What there is to show of runs of a mechanism."""
+    """The figures, scene and texts for runs of a mechanism."""
     from zwang.mechanism.drawing import motion_picture, start_picture
     from zwang.mechanism.reactions import reactions
     from zwang.mechanism.scene import scene
@@ -288,7 +289,7 @@ def presentation_of_mechanism(mechanism: Mechanism) -> Presentation:
 
 
 def presentation_of_robot(robot: Robot) -> Presentation:
-    """What there is to show of runs of a robot."""
+    """The figures, scene and texts for runs of a robot."""
     from zwang.robots.scene import scene
 
     return Presentation(scene=scene(robot))
@@ -316,7 +317,7 @@ def _picture(picture: Picture, title: str) -> str:
 
 
 def _frame(page: str) -> str:
-    # srcdoc keeps the page's identifiers and styles apart from those of the notebook
+    # srcdoc isolates the page's identifiers and styles from those of the notebook
     return (
         f'<iframe srcdoc="{html.escape(page)}" title="motion" loading="lazy" '
         'style="width:100%;height:420px;border:0"></iframe>'

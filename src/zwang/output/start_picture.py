@@ -1,4 +1,4 @@
-"""A picture of a scene at one configuration, which needs no run: lines, without what is round."""
+"""A line drawing of a scene at one configuration, without a run and without round shapes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from zwang.scene import Scene
 
 
 def scene_picture(scene: Scene, q: np.ndarray) -> Picture:
-    """What a scene shows at q, shape (nq,): bars and plates as lines, joints and free bodies as
-    dots; in space in parallel projection.
+    """Draw a scene at q, shape (nq,), in space in parallel projection.
+
+    Bars and plates are lines, joints and free bodies are dots.
 
     Raises:
         ModelError: for a scene that does not fit the model.

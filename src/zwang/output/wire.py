@@ -1,4 +1,4 @@
-"""Shapes of bodies as lines, for films that are drawn without surfaces."""
+"""Wireframes of bodies, for films that are drawn without surfaces."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ ROUND = 25
 SIDES = 4
 """Lines along a cylinder."""
 GAP = np.full((1, 3), np.nan)
-"""Ends a line, so that the next one begins elsewhere."""
+"""Separator that ends a line."""
 CORNERS = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]], float)
 
 
 def wire(shapes: Sequence[Shape]) -> np.ndarray:
-    """Lines of shapes in the axes of their body, shape (k, 3), with NaN between them; meshes have
-    none.
+    """Wireframe of shapes in the axes of their body, shape (k, 3), with NaN between the lines.
+
+    Meshes have none.
     """
     found = [_placed(shape) for shape in shapes if shape.kind in _LINES]
     return np.concatenate(found) if found else np.zeros((0, 3))
 
 
 def moved(lines: np.ndarray, poses: np.ndarray) -> np.ndarray:
-    """Lines of one body at all its poses: place and unit quaternion, shape (n, 7) → (n, k, 3)."""
+    """Lines of a body at all its poses (position, unit quaternion), shape (n, 7) → (n, k, 3)."""
     turned = Rotation.from_quat(poses[:, 3:], scalar_first=True).as_matrix()
     return np.einsum("nij,kj->nki", turned, lines) + poses[:, None, :3]
 

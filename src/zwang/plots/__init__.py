@@ -1,14 +1,15 @@
-"""Pictures as data: curves in panels that share the axis across, drawn as SVG of our own or by
-matplotlib.
+"""Pictures as data: curves in panels with a common x axis, drawn as SVG or by matplotlib.
 
-| file | what |
+| file | content |
 |---|---|
-| `data.py` | `Picture`, `Panel`, `Curve`, `Mark`, `Label`: what is drawn, in its units |
-| `axis.py` | from numbers to a place along an axis, linear or logarithmic; round ticks |
-| `layout.py` | where panels, axes, ticks and legends stand on the page, in points |
+| `data.py` | `Picture`, `Panel`, `Curve`, `Mark`, `Label`: the content, in its units |
+| `axis.py` | maps numbers to positions on an axis, linear or logarithmic; round ticks |
+| `layout.py` | positions of panels, axes, ticks and legends on the page, in points |
+| `points.py` | selection of the points of a curve that are drawn |
 | `svg.py` | the layout as SVG, in plain colors or in those of a page that is light or dark |
 | `figure.py` | the layout as a matplotlib figure, for PNG, PDF and further drawing |
-| `script.py` | what a script draws and leaves opens when it ends |
+| `script.py` | opens pictures at the end of a script that has neither shown nor saved them |
+| `bodies.py` | styles of bodies, joints and springs |
 
 A function of a run that returns a picture:
 

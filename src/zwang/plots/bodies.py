@@ -1,4 +1,4 @@
-"""How bodies, joints and springs look in a picture."""
+"""Styles of bodies, joints and springs in a picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is drawn: curves, marks and labels in panels above each other."""
+"""Content of a picture: curves, marks and labels in panels above each other."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 INK, MUTED, RULE, MARK = "#1f2328", "#59636e", "#d8dee4", "#8250df"
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-"""Colors of Okabe and Ito, distinct for all kinds of color vision; dashed where a seventh curve
-begins.
+"""Colors of Okabe and Ito, distinct for all kinds of color vision; from the seventh curve on lines
+are dashed.
 """
 DASHED = (5.2, 2.0)
 WIDTH, HALF = 9.2, 4.7
-"""Width of a picture across the page, and of one of two side by side [inch]."""
+"""Width of a picture over the full page, and of one of two side by side [inch]."""
 PANEL = 1.75
 """Height of a panel [inch]."""
 
@@ -35,22 +35,21 @@ class Curve:
     """A line through points, with a gap wherever a coordinate is not finite.
 
     Attributes:
-        x, y: shape (n,), in the units of the axes; a number stands for n equal ones.
+        x, y: shape (n,), in the units of the axes; a scalar means n equal values.
         label: in the legend, which has curves with labels only.
-        color: as CSS has it, e.g. "#0072b2"; the next of `PALETTE` by default.
+        color: as in CSS, e.g. "#0072b2"; the next of `PALETTE` by default.
         width: of the line [point]; 0 for markers alone.
         dash: lengths of dashes and gaps in turn [point]; a continuous line by default.
-        alpha: from 0, not to be seen, to 1, opaque.
+        alpha: from 0, transparent, to 1, opaque.
         marker: at every point: "o", "s" or "^".
         size: of the markers [point].
         dot: whether a dot marks the first point.
-        sketch: whether it only shows the shape of a thing, so that nobody wants its points as
-            numbers.
+        sketch: whether it only shows the shape of an object, whose points are not data.
     Raises:
         ModelError: if x and y have different lengths, or a marker is unknown.
     """
 
-    x: Any  # anything that becomes an array
+    x: Any  # anything that converts to an array
     y: Any
     label: str = ""
     color: str = ""
@@ -80,11 +79,11 @@ class Curve:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Mark:
-    """Lines from the bottom of a panel to its top, behind the curves.
+    """Vertical lines over the height of a panel, behind the curves.
 
     Attributes:
-        x: where.
-        names: what stands beside each, or nothing.
+        x: their positions.
+        names: the label of each, or none.
         color, dash: as of a `Curve`.
     """
 
@@ -96,8 +95,9 @@ class Mark:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Label:
-    """Text that begins at a point, in the units of the axes, or `shift` [point] to the right and up
-    from there.
+    """Text that begins at a point, in the units of the axes.
+
+    `shift` moves it to the right and up [point].
     """
 
     point: Sequence[float] | np.ndarray
@@ -111,15 +111,15 @@ class Panel:
     """Curves over a common axis.
 
     Attributes:
-        curves: what is drawn, later ones over earlier ones.
-        ylabel: what goes up, with its unit in brackets.
-        logarithmic: whether the axis that goes up is; values that are not positive are left out.
-        limits: lowest and highest value of that axis; None is where the curves end.
-        whole: whether its ticks are whole numbers.
+        curves: later ones are drawn over earlier ones.
+        ylabel: name of the y axis, with its unit in brackets.
+        logarithmic: whether the y axis is; values that are not positive are left out.
+        limits: lowest and highest value of that axis; None for the extent of the curves.
+        whole: whether its ticks are integers.
         heading: a remark above the legend.
         marks, labels: further lines and texts.
     Raises:
-        ModelError: if a logarithmic axis is to end at a limit that is not positive.
+        ModelError: if a limit of a logarithmic axis is not positive.
     """
 
     curves: Sequence[Curve]
@@ -140,7 +140,7 @@ class Panel:
 
     @property
     def drawn(self) -> list[Curve]:
-        """The curves with the colors and dashes of those that have none of their own."""
+        """The curves, with default colors and dashes filled in."""
         made, turn = [], 0
         for curve in self.curves:
             if not curve.color:
@@ -153,17 +153,17 @@ class Panel:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Picture:
-    """Panels above each other that share the axis across; a notebook shows it.
+    """Panels above each other with a common x axis; a notebook shows it.
 
     Attributes:
         panels: from top to bottom.
-        xlabel: what goes across, with its unit in brackets.
+        xlabel: name of the x axis, with its unit in brackets.
         title: above all panels.
         width, height: of the picture, `WIDTH` or `HALF`, and of each panel's data area [inch].
-        logarithmic: whether the axis across is.
-        equal: whether lengths across and up are drawn to one scale.
+        logarithmic: whether the x axis is.
+        equal: whether x and y have one scale.
     Raises:
-        ModelError: if scales are to be equal where an axis is logarithmic.
+        ModelError: if scales are to be equal and an axis is logarithmic.
     """
 
     panels: Sequence[Panel]
@@ -182,22 +182,23 @@ class Picture:
             )
 
     def figure(self) -> Figure:
-        """The same as a matplotlib figure."""
+        """Convert it to a matplotlib figure."""
         from zwang.plots.figure import figure
 
         script.seen(self)
         return figure(self)
 
     def show(self) -> None:
-        """Open it in the program that shows web pages, and say where it is."""
+        """Open it in the web browser, and print its path."""
         script.show([self])
 
     def save(self, path: str | Path) -> Path:
-        """Write it as `.svg`, or by matplotlib in any format that it knows by the ending, as `.png`
-        and `.pdf`; all or nothing.
+        """Write it as `.svg`, or by matplotlib in another of its formats such as `.png` and `.pdf`.
+
+        The file is written atomically.
 
         Raises:
-            ModelError: for another ending, or a folder that does not exist.
+            ModelError: for another file name extension, or a folder that does not exist.
             OutputError: if the file cannot be written; an earlier one is unchanged.
         """
         path = file_name(path, "save: path")
@@ -219,7 +220,7 @@ class Picture:
         return path
 
     savefig = save
-    """The same by the name that matplotlib's figures have."""
+    """The same method under the name that matplotlib's figures have."""
 
     def _repr_svg_(self) -> str:
         from zwang.plots.svg import svg
@@ -228,8 +229,9 @@ class Picture:
 
 
 def projected(places: np.ndarray, azimuth: float, elevation: float) -> np.ndarray:
-    """Points in space, shape (..., 3), in parallel projection as seen from a direction [rad]: to
-    the right and up, shape (..., 2).
+    """Project points in space, shape (..., 3), in parallel along a direction [rad].
+
+    Returns coordinates to the right and up, shape (..., 2).
     """
     right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
     up = np.array(
@@ -243,9 +245,7 @@ def projected(places: np.ndarray, azimuth: float, elevation: float) -> np.ndarra
 
 
 def joined(lines: Iterable[np.ndarray], **style) -> Curve:
-    """Several lines, shapes (n_i, 2), as one curve with gaps between them; `style` is that of
-    `Curve`.
-    """
+    """Join several lines, shapes (n_i, 2), to one curve with gaps; `style` is that of `Curve`."""
     gap = np.full((1, 2), np.nan)
     points = np.concatenate([part for line in lines for part in (line, gap)] or [gap])[:-1]
     return Curve(*points.T, **style)

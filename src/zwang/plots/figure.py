@@ -1,6 +1,4 @@
-"""A picture as a matplotlib figure with the layout of the SVG: for PNG, PDF, and whoever wants to
-draw on.
-"""
+"""A picture as a matplotlib figure with the layout of the SVG, for PNG, PDF and further drawing."""
 
 from __future__ import annotations
 
@@ -55,21 +53,18 @@ STYLE: dict[Any, Any] = {
     "xtick.labelsize": SMALL_TEXT,
     "ytick.labelsize": SMALL_TEXT,
 }
-"""Settings of matplotlib in which its figures look like ours; a user's own are drawn in them, too.
-"""
+"""Settings of matplotlib with the style of our pictures, also applied to a user's figures."""
 
 
 class Shown(Figure):
     """A figure that a notebook shows without pyplot, and a script by `show`."""
 
     def show(self, warn: bool = True) -> None:
-        """Open the figure as a file in the program that shows web pages, and go on; `warn`, of
-        matplotlib, is without effect.
-        """
+        """Open the figure in the web browser and return; `warn`, of matplotlib, has no effect."""
         script.show([self])
 
     def savefig(self, *args, **kwargs) -> None:
-        """Save it as every figure of matplotlib."""
+        """Save it like every matplotlib figure."""
         script.seen(self)
         super().savefig(*args, **kwargs)
 
@@ -80,13 +75,13 @@ class Shown(Figure):
 
 
 def figure(picture: Picture) -> Figure:
-    """The picture as a matplotlib figure, an `Axes` for each panel."""
+    """Draw the picture as a matplotlib figure, with an `Axes` for each panel."""
     page = layout(picture)
     with matplotlib.rc_context(STYLE):
         made = Shown(figsize=(page.width / INCH, page.height / INCH))
         first = None
         for place in page.places:
-            # matplotlib counts from the bottom of the page
+            # Matplotlib counts from the bottom of the page.
             bottom = page.height - place.top - place.y.length
             area = (
                 place.left / page.width,
@@ -115,7 +110,7 @@ def _draw(axes, at: Place) -> None:
         getattr(axes, f"set_{way}scale")("log" if along.logarithmic else "linear")
         getattr(axes, f"set_{way}lim")(*along.ends)
         ticks = [] if at.empty and way == "y" else along.ticks()
-        # the ticks of our own layout, so that PNG and SVG show the same numbers
+        # Ticks come from the layout, so that PNG and SVG show the same numbers.
         ruler = getattr(axes, f"{way}axis")
         ruler.set_major_locator(FixedLocator([x for x, _ in ticks]))
         ruler.set_major_formatter(FixedFormatter([number for _, number in ticks]))
@@ -193,10 +188,10 @@ def _curve(axes, curve: Curve):
 
 
 def _dashes(dash, width: float):
-    """Dashes as matplotlib counts them: in widths of the line."""
+    """Convert dashes to matplotlib's unit, the width of the line."""
     return (0, [x / width for x in dash]) if len(dash) else "-"
 
 
 def plain(text: str) -> str:
-    """Text that matplotlib takes as it is: no formulas."""
+    """Escape text so that matplotlib finds no formulas in it."""
     return text.replace("$", r"\$")

@@ -1,4 +1,4 @@
-"""Where everything of a picture stands on the page, in points from its upper left corner."""
+"""Layout of a picture on the page, in points from its upper left corner."""
 
 from __future__ import annotations
 
@@ -12,33 +12,35 @@ from zwang.plots.data import Label, Panel, Picture
 
 INCH = 72.0
 LEFT_MARGIN, RIGHT_MARGIN, TOP, BOTTOM, GAP, ROW, TITLE = 52.0, 8.0, 7.0, 31.0, 14.0, 12.0, 16.0
-"""Room beside, above and below the data areas, between two of them, for a row of a legend and for
-the title [point]; fixed, so that the time axes of all pictures are aligned.
+"""Margins beside, above and below the data areas, between two of them, for a row of a legend and
+for the title [point]; constant, so that the time axes of all pictures are aligned.
 """
 TEXT, SMALL_TEXT, TINY_TEXT = 8.5, 8.0, 7.0
-"""Letters of axes and title, of ticks and legends, of marks [point]."""
+"""Font sizes of axes and title, of ticks and legends, of marks [point]."""
 DOT, START = 2.5, 6.0
-"""Size of a point that stands alone between gaps, and of the dot at a start [point]."""
+"""Size of an isolated point between gaps, and of the dot at a start [point]."""
 LETTER = 0.56
 """Typical width of a letter over its height."""
 HANDLE = 19.0
-"""Room for the piece of line before an entry of a legend [point]."""
+"""Width of the line sample of a legend entry [point]."""
 NAMES = 22.0
-"""Room between the left edge and the labels of ticks, for what goes up [point]."""
+"""Space between the left edge and the tick labels, for the name of the y axis [point]."""
 NAME = 11.5
-"""Middle of what goes up, from the left edge, and baseline of the title, from the upper one
-[point].
+"""Center of the name of the y axis from the left edge, and baseline of the title from the upper
+edge [point].
 """
 NOTHING = "zero at every sample"
-"""What an empty logarithmic panel says."""
+"""Text in an empty logarithmic panel."""
 ACROSS = 44.0
-"""Smallest distance of two labels of the axis across [point]."""
+"""Smallest distance of two labels of the x axis [point]."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """A panel on the page: its axes, the upper left corner of its data area, the height of its
-    head, the places of its legend's entries from there, and their columns.
+    """A panel on the page.
+
+    It has the axes, the upper left corner of the data area, the height of the head, the positions
+    of the legend entries relative to that corner, and their number of columns.
     """
 
     panel: Panel
@@ -55,17 +57,17 @@ class Place:
         return self.top + self.y.length
 
     def points(self, x, y) -> tuple[np.ndarray, np.ndarray]:
-        """Where numbers stand on the page."""
+        """Positions of points on the page."""
         return self.left + self.x.at(x), self.bottom - self.y.at(y)
 
     def turned(self, label: Label) -> bool:
-        """Whether a label stands to the left of its point, as it would leave the page else."""
+        """Return whether a label is left of its point, as it would leave the page otherwise."""
         begin = float(self.points(*label.point)[0]) + label.shift[0]
         return begin + wide(label.text) > self.left + self.x.length + RIGHT_MARGIN
 
     @property
     def empty(self) -> bool:
-        """Whether a logarithmic axis has nothing to show."""
+        """Return whether a logarithmic axis has nothing to show."""
         return self.panel.logarithmic and not any(
             (curve.y > 0).any() for curve in self.panel.curves
         )
@@ -73,9 +75,7 @@ class Place:
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """Size of the page, where its title begins, and the places of its panels, from top to
-    bottom.
-    """
+    """Size of the page, begin of its title, and its panels from top to bottom."""
 
     width: float
     height: float
@@ -84,10 +84,10 @@ class Layout:
 
 
 def layout(picture: Picture) -> Layout:
-    """Give every panel its place, with room for the legends as they are."""
+    """Place every panel, with space for the legends."""
     width, height = picture.width * INCH, picture.height * INCH
     ups = [up(panel, height) for panel in picture.panels]
-    # one left edge for all panels, so that their time axes are aligned
+    # One left edge for all panels aligns their time axes.
     left = max([LEFT_MARGIN, *(NAMES + wide(text) for y in ups for _, text in y.ticks())])
     across = [curve.x for panel in picture.panels for curve in panel.curves]
     x = axis(
@@ -98,14 +98,14 @@ def layout(picture: Picture) -> Layout:
         most=12,
     )
     if picture.equal:
-        # the coarsest scale: widening the others cuts nothing off
+        # At the coarsest scale, widening the other axes cuts nothing off.
         scale = max(a.scale for a in (x, *ups))
         x, ups = x.widened(scale), [y.widened(scale) for y in ups]
     places, top = [], TITLE * bool(picture.title)
     for panel, y in zip(map(headed, picture.panels, ups), ups, strict=True):
         entries, columns = legend([c.label for c in panel.curves if c.label], x.length)
         heading = ROW * bool(panel.heading)
-        # legends stand above the data, so that they never cover a curve
+        # Legends are above the data, so that they never cover a curve.
         head = TOP + heading + (entries[-1][1] + ROW if entries else 0)
         entries = [(x_, y_ + heading - head) for x_, y_ in entries]
         places.append(Place(panel, x, y, left, top + head, head, entries, columns))
@@ -114,7 +114,7 @@ def layout(picture: Picture) -> Layout:
 
 
 def up(panel: Panel, height: float) -> Axis:
-    """The axis of a panel that goes up."""
+    """The y axis of a panel."""
     values = np.concatenate([curve.y for curve in panel.curves] or [[]])
     return axis(
         values,
@@ -127,7 +127,7 @@ def up(panel: Panel, height: float) -> Axis:
 
 
 def headed(panel: Panel, y: Axis) -> Panel:
-    """The panel with a remark on what its labels count from, where that is not 0."""
+    """The panel with a remark on the number that its labels are relative to, if that is not 0."""
     if not y.base:
         return panel
     remark = f"shown relative to {y.base:.15g}".replace("-", "−")
@@ -137,9 +137,7 @@ def headed(panel: Panel, y: Axis) -> Panel:
 
 
 def legend(labels: Sequence[str], room: float) -> tuple[list[tuple[float, float]], int]:
-    """Where the entries of a legend begin, in as few rows as they fit into, and the number of
-    columns.
-    """
+    """Positions of legend entries in as few rows as possible, and the number of columns."""
     widths = [HANDLE + wide(text) + 11 for text in labels]
     for rows in range(1, len(labels) + 1):
         # the fewest rows into which the widest columns fit
@@ -153,11 +151,11 @@ def legend(labels: Sequence[str], room: float) -> tuple[list[tuple[float, float]
 
 
 def wide(text: str, size: float = SMALL_TEXT) -> float:
-    """About the width of a text [point]."""
+    """Estimate the width of a text [point]."""
     return LETTER * size * len(text)
 
 
 def fitting(text: str, room: float, size: float = SMALL_TEXT) -> str:
-    """The text, or as much of its start as there is room for."""
+    """Truncate a text to the available width."""
     most = max(int(room / (LETTER * size)), 2)
     return text if len(text) <= most else text[: most - 1] + "…"

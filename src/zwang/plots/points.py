@@ -1,28 +1,28 @@
-"""Points of a curve on the page: few enough, and written short."""
+"""Reduction of the points of a curve on the page, and their text as path data."""
 
 from __future__ import annotations
 
 import numpy as np
 
 MOST_POINTS = 800
-"""Points of a curve over time; a longer one keeps the smallest and the largest of each interval, so
-that no peak is lost.
+"""Number of points of a curve over time; a longer one keeps the smallest and the largest of each
+interval, so that no peak is lost.
 """
 STEP, MOST_STAIRS = 0.5, 4000
-"""Length of a path between the points that it keeps [point], and about how many these are at most.
+"""Distance along a path between the points that are kept [point], and about their largest number.
 """
 ON_THE_LINE, THINNINGS = 0.02, 12
-"""Distance from the line through its neighbors at which a point is left out [point], and how often
-half of the points are looked at: of what is smooth, a tenth is left.
+"""Distance from the line through its neighbors below which a point is left out [point], and the
+number of passes over half of the points: a tenth of a smooth curve remains.
 """
 OFF = 1e4
-"""Points farther than this from the picture are drawn there [point]: programs that show SVG count
-in single precision.
+"""Distance from the picture at which farther points are drawn [point]: programs that show SVG
+compute in single precision.
 """
 
 
 def path(x: np.ndarray, y: np.ndarray) -> str:
-    """The line through points as path data, with a gap at NaN."""
+    """Path data of the line through points, with a gap at NaN."""
     there = np.isfinite(x) & np.isfinite(y)
     after_gap = ~np.r_[False, there[:-1]]
     commands = np.where(after_gap, "M%.2f %.2f", "L%.2f %.2f")[there]
@@ -30,20 +30,20 @@ def path(x: np.ndarray, y: np.ndarray) -> str:
 
 
 def lone(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Which points stand alone between gaps, so that a line does not show them, shape (n,)."""
+    """Return which points are isolated between gaps, without a line, shape (n,)."""
     missing = np.r_[True, ~(np.isfinite(x) & np.isfinite(y)), True]
     return ~missing[1:-1] & missing[:-2] & missing[2:]
 
 
 def fewer(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """As many points of a curve [point] as its picture needs."""
+    """Reduce the points of a curve [point] to those that its picture needs."""
     if len(x) > MOST_POINTS:
         x, y = thinned(x, y) if np.all(np.diff(x) >= 0) else spaced(x, y)
     return bent(x, y)
 
 
 def bent(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The points without which a line would be drawn otherwise."""
+    """Leave out points without which the line looks the same."""
     for turn in range(THINNINGS):
         i = np.arange(1 + turn % 2, len(x) - 1, 2)
         across, up = x[i + 1] - x[i - 1], y[i + 1] - y[i - 1]
@@ -56,8 +56,9 @@ def bent(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def thinned(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """At most about `MOST_POINTS` points of a curve over time, with the smallest and largest of
-    each interval among them.
+    """Reduce a curve over time to about `MOST_POINTS` points.
+
+    The smallest and largest value of each interval are kept.
     """
     if len(t) <= MOST_POINTS:
         return t, y
@@ -72,7 +73,7 @@ def thinned(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def spaced(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A path's points of about equal distance along it, its ends, and those beside a gap."""
+    """Keep points of a path at about equal distances, its ends, and those next to a gap."""
     steps = np.hypot(np.diff(x), np.diff(y))
     length = np.r_[0.0, np.cumsum(np.nan_to_num(steps))]
     turn = np.floor(length / max(STEP, length[-1] / MOST_STAIRS))

@@ -1,4 +1,4 @@
-"""Pictures that a script makes: those that it neither shows nor saves open when it ends."""
+"""Pictures of a script; those that it neither shows nor saves are opened when it ends."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from zwang.files import write_text
 P = ParamSpec("P")
 T = TypeVar("T")
 _UNSEEN: dict[int, object] = {}
-"""What was drawn and not yet shown or saved, by identity; kept alive so that it can be."""
+"""Drawn pictures that were not shown or saved yet, by identity; kept alive to be shown."""
 
 
 def open_in_browser(path: Path) -> None:
-    """Open a file in the program that shows web pages, if there is one, and say where it is."""
+    """Open a file in the web browser, if there is one, and print its path."""
     there = webbrowser.open(path.as_uri())
-    # standard output may be a script's own result
+    # Standard output may be a script's own result.
     print(f"{'opened' if there else 'no browser opens here; see'} {path}", file=sys.stderr)
 
 
 def show(drawn: Iterable) -> None:
-    """Open pictures or figures, which have `savefig`, in the program that shows web pages."""
+    """Open pictures or figures, which have `savefig`, in the web browser."""
     folder = Path(tempfile.mkdtemp(prefix="zwang-"))
     files = []
     for n, x in enumerate(drawn):
@@ -41,20 +41,22 @@ def show(drawn: Iterable) -> None:
 
 
 def seen(drawn: object) -> None:
-    """Note that something was shown, saved or taken over by its owner."""
+    """Record that a picture was shown, saved or taken over by its owner."""
     _UNSEEN.pop(id(drawn), None)
 
 
 def opens_in_scripts(plot: Callable[P, T]) -> Callable[P, T]:
-    """Let what a method draws open at the end of a script that has neither shown nor saved it, and
-    at once where a person types at Python's prompt. Notebooks show what a cell returns.
+    """Decorate a method that draws: its picture is opened at the end of a script.
+
+    A picture that the script shows or saves is not opened. In an interactive interpreter it is
+    opened at once. Notebooks show what a cell returns.
     """
 
     @functools.wraps(plot)
     def called(*args: P.args, **kwargs: P.kwargs) -> T:
         drawn = plot(*args, **kwargs)
         caller = sys._getframe(1).f_globals
-        # a library, a test or a command draws for purposes of its own
+        # A library, a test or a command draws for its own purposes.
         if isinstance(drawn, Path) or caller.get("__name__") != "__main__" or _notebook():
             return drawn
         if hasattr(sys, "ps1"):

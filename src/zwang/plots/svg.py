@@ -1,4 +1,4 @@
-"""A picture as SVG: small, and in the colors of the page that it stands in if asked."""
+"""A picture as compact SVG, on request in the colors of the surrounding page."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ SHAPES = {
 """Outlines of markers about a point, of half size r and size d."""
 FONTS = 'Inter, "Segoe UI", system-ui, "Helvetica Neue", "Liberation Sans", Arial, sans-serif'
 UNKNOWN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML does not know."""
+"""Characters that XML does not allow."""
 
 
 def svg(picture: Picture, title: str = "", key: str = "picture", *, themed: bool = False) -> str:
-    """The picture as an `<svg>` element.
+    """Render the picture as an `<svg>` element.
 
     Args:
-        picture: what is drawn.
+        picture: the picture.
         title: read out by screen readers; that of the picture by default.
         key: distinguishes its identifiers from others of the page.
-        themed: whether colors are the CSS variables of the page, for light and dark, on its own
-            ground; plain ones on white otherwise.
+        themed: whether colors are the CSS variables of the page, for light and dark, on its
+            background; plain colors on white otherwise.
     """
     page = layout(picture)
     parts = (
@@ -86,7 +86,7 @@ def svg(picture: Picture, title: str = "", key: str = "picture", *, themed: bool
 
 
 def grid(at: Place) -> list[str]:
-    """Lines at the ticks, the two axes, and what goes up."""
+    """Grid lines, the two axes, and the name of the y axis."""
     ticks = at.y.ticks() if not at.empty else []
     x, y = at.points([tick for tick, _ in at.x.ticks()], [tick for tick, _ in ticks])
     lines = [f"M{a:.2f} {at.top:.2f}v{at.y.length:.2f}" for a in x] + [
@@ -110,7 +110,7 @@ def grid(at: Place) -> list[str]:
 
 
 def across(at: Place, name: str) -> list[str]:
-    """Numbers and name of the axis across, below the last panel."""
+    """Numbers and name of the x axis, below the last panel."""
     numbers = [
         text(at.left + float(at.x.at(tick)), at.bottom + 12.5, number, MUTED, SMALL_TEXT, "middle")
         for tick, number in at.x.ticks()
@@ -127,13 +127,11 @@ def across(at: Place, name: str) -> list[str]:
 
 
 def curves(at: Place, key: str) -> list[str]:
-    """Marks and curves, cut off where the data area ends; the area is known by its place, so that
-    it does no harm where another picture on the page has the same.
-    """
+    """Marks and curves, clipped to the data area."""
     area = element("rect", x=at.left, y=at.top, width=at.x.length, height=at.y.length)
     drawn = [part for mark in at.panel.marks for part in marked(at, mark)]
     drawn += [part for curve in at.panel.drawn for part in curved(at, curve)]
-    # panels of equal size may share a clip path, which does no harm
+    # The name has the position: pictures that share it have the same clip path.
     own = f"{key}-{at.left:.0f}-{at.top:.0f}-{at.x.length:.0f}-{at.y.length:.0f}"
     return [
         element("clipPath", area, id=own),
@@ -144,9 +142,9 @@ def curves(at: Place, key: str) -> list[str]:
 
 
 def curved(at: Place, curve: Curve) -> list[str]:
-    """The line of a curve, its markers, and dots where it would not be seen."""
+    """The line of a curve, its markers, and dots at isolated points."""
     x, y = at.points(curve.x, curve.y)
-    # a point between two gaps has no line and would not be seen
+    # A point between two gaps has no line and would not be seen.
     alone = lone(x, y)
     parts = [line(path(*fewer(x, y)), curve)] if curve.width else []
     parts += [spots(x[alone], y[alone], curve, "o", DOT)] if curve.width and alone.any() else []
@@ -180,7 +178,7 @@ def spots(x: np.ndarray, y: np.ndarray, curve: Curve, marker: str, size: float) 
 
 
 def marked(at: Place, mark: Mark) -> list[str]:
-    """Lines from bottom to top, with names that step down by turns."""
+    """Vertical lines with names at alternating heights."""
     ups = "".join(f"M{at.left + x:.2f} {at.top:.2f}v{at.y.length:.2f}" for x in at.x.at(mark.x))
     parts = [
         element(
@@ -188,7 +186,7 @@ def marked(at: Place, mark: Mark) -> list[str]:
         )
     ]
     for i, (x, name) in enumerate(zip(at.x.at(mark.x), mark.names, strict=False)):
-        # names near the right edge are written to the left of their line
+        # Names near the right edge are written to the left of their line.
         rows, late = name.split("\n"), x > 0.75 * at.x.length
         for j, row in enumerate(rows):
             y = at.top + 8 + TINY_TEXT * 1.15 * (j + i % 3 * len(rows))
@@ -234,7 +232,7 @@ def legend(at: Place) -> list[str]:
 
 
 def labels(at: Place) -> list[str]:
-    """Texts at points, and one in the middle where there is nothing else."""
+    """Texts at points, and one in the middle of an empty panel."""
     x, y = at.left + at.x.length / 2, (at.top + at.bottom) / 2
     parts = [text(x, y, NOTHING, MUTED, TEXT, "middle")] if at.empty else []
     for label in at.panel.labels:
@@ -247,8 +245,8 @@ def labels(at: Place) -> list[str]:
 def text(
     x, y, content: str, color: str = INK, size: float = TEXT, anchor: str = "start", **attributes
 ) -> str:
-    """A line of text whose baseline begins, has its middle or ends at a point."""
-    # a control character in a name would make the whole page invalid XML
+    """A line of text whose baseline begins, is centered or ends at a point."""
+    # A control character in a name would make the whole page invalid XML.
     plain = escape(UNKNOWN.sub("�", content))
     return element(
         "text",
@@ -263,8 +261,9 @@ def text(
 
 
 def element(name: str, content: str = "", **attributes: str | float) -> str:
-    """An element; attributes with a hyphen are given with an underscore, empty ones are left
-    out.
+    """Format an element.
+
+    Underscores in names of attributes become hyphens; empty attributes are left out.
     """
     texts = {
         key.replace("_", "-"): f"{x:.2f}".rstrip("0").rstrip(".")

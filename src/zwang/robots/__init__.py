@@ -1,30 +1,31 @@
 """Robots from files: URDF, MJCF, SDF and USD.
 
-| file | what |
+| file | content |
 |---|---|
-| `description.py` | what a file contains: bodies, joints, loops, couplings, actuators, the rest |
+| `description.py` | the content of a file: bodies, joints, loops, couplings, actuators, omissions |
 | `urdf.py` | URDF: links, joints, mimics |
-| `urdf_specification.py` | every element and attribute of URDF, and what becomes of it |
-| `urdf_loops.py` | YAML of loops, motors and kinds of joints beside a URDF |
-| `urdf_pictures.py` | what links of a URDF look like |
+| `urdf_specification.py` | every element and attribute of URDF, and its treatment |
+| `urdf_loops.py` | YAML files of loops, motors and kinds of joints for a URDF |
+| `urdf_pictures.py` | shapes of the links of a URDF |
 | `mujoco_reader.py` | MJCF, parsed by MuJoCo in a process of its own, `mujoco_process.py` |
-| `mujoco_omissions.py` | what MJCF has and a robot has not, listed by name |
-| `copies.py`, `pictures.py` | copies that an MJCF file asks for; what its bodies look like |
+| `mujoco_omissions.py`, `mujoco_actuators.py` | unsupported parts of MJCF, by name; its actuators |
+| `copies.py`, `pictures.py` | limits of replicated bodies in MJCF; shapes of its bodies |
 | `sdf.py` | SDF, whose joints may close loops |
-| `sdf_scopes.py`, `sdf_includes.py` | its names and frames; models of other files |
+| `sdf_scopes.py`, `sdf_includes.py` | its names and frames; included models of other files |
 | `sdf_joints.py`, `sdf_couplings.py` | its joints, and those that follow others |
-| `sdf_inertia.py`, `sdf_pictures.py` | mass of its links, and what they look like |
-| `sdf_specification.py` | every element and attribute of SDF, and what becomes of it |
+| `sdf_inertia.py`, `sdf_pictures.py` | masses and shapes of its links |
+| `sdf_specification.py` | every element and attribute of SDF, and its treatment |
 | `usd_text.py`, `usd.py` | the text of USD; its bodies, and joints that may close loops |
-| `exact_loops.py` | loops of several rods, whose axes and places are made exact |
+| `exact_loops.py` | several loops with common joints, whose axes and positions are made exact |
 | `loop_constraints.py` | loops and couplings as constraints |
 | `loop_forces.py` | springs and dampers of joints that close loops, bodies without weight |
-| `text.py` | XML as all of them take it |
+| `contacts.py` | joint limits, dry friction, and contacts |
+| `text.py` | XML and numbers of all these formats |
 | `robot.py` | `Robot`: a description as a `zw.Model` |
-| `configuration.py` | its configurations: joints held, loops closed |
+| `configuration.py` | its configurations: prescribed joints, closed loops |
 | `motors.py` | motors of a file that names no actuators; tasks of points |
-| `judgement.py` | warnings of joints without mass and of strong dampers |
-| `scene.py` | what the viewer draws of it |
+| `judgement.py` | warnings of joints without inertia and of strong dampers |
+| `scene.py` | its scene for the viewer |
 
 No code of a file is executed, and nothing outside it is fetched.
 """

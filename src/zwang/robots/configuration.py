@@ -1,6 +1,4 @@
-"""Configurations of a robot: joints held where they are asked for, the others where loops and
-couplings let them be.
-"""
+"""Configurations of a robot: prescribed joints, the others moved to close loops and couplings."""
 
 from __future__ import annotations
 
@@ -25,8 +23,9 @@ HELD = "held"
 
 
 def configured(robot: Robot, start: Mapping | str | None, near: Mapping | None) -> State:
-    """The state at rest with joints where `start` says, and the others moved least from `near`,
-    from a configuration of the file by its name, or from the file's own.
+    """The state at rest with prescribed joints `start`, the others moved least from `near`.
+
+    `near` may be a named configuration of the file; the default is the file's own.
 
     Raises:
         ModelError: for an unknown name or a wrong value, or if loops and couplings do not allow it.
@@ -61,13 +60,13 @@ def configured(robot: Robot, start: Mapping | str | None, near: Mapping | None) 
             "by near={…}."
         ) from None
     q = np.array(found.q)
-    # but for the round-off of the last step
+    # removes the round-off of the last step
     q[entries] = values
     return robot.model.state(q, v)
 
 
 def _held(q, t, p):
-    # in a row, as zeros of tables are parts of a program (`zwang.compile.flat.with_known_zeros`)
+    # one row, as zeros of two-dimensional tables become part of a program (`flat.with_known_zeros`)
     return p[HELD]["entries"].reshape(-1, len(q)) @ q - p[HELD]["values"]
 
 
@@ -75,8 +74,10 @@ HOLD = Holonomic(_held, name=HELD)
 
 
 def _holding(robot: Robot, number: int) -> Model:
-    """The robot's model with as many coordinates held, which ones and where by its parameters; one
-    object for each number, as a model takes longer to make than a configuration to find.
+    """The robot's model with a number of held coordinates, which its parameters select.
+
+    There is one object for each number, as making a model takes longer than finding a
+    configuration.
     """
     if number not in robot.holding:
         base, nq = robot.model, robot.tree.system.nq
@@ -104,12 +105,14 @@ def _values(robot: Robot, given: Mapping, what: str) -> dict[str, np.ndarray]:
 
 
 def _followed(robot: Robot, guess: dict, kept: set[str]) -> dict:
-    """A guess with every joint that alone follows others put where its coupling has it, so that
-    those that it follows need not move.
+    """A guess in which joints that follow others satisfy their couplings.
+
+    Only a joint that is alone on its side of a coupling is set; the joints on the other side then
+    need not move.
     """
     couplings = robot.description.couplings.values()
     made = dict(guess)
-    # one after another along chains of couplings, which are no longer than there are couplings
+    # The couplings are applied in turn; a chain of couplings is no longer than their number.
     for _ in couplings:
         before = dict(made)
         for coupling in couplings:

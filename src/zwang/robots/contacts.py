@@ -1,13 +1,13 @@
-"""What may let go of a robot: limits and dry friction of its joints, and its shapes on the ground.
+"""Inequalities and friction of a robot: joint limits, dry friction of joints, and contacts.
 
     x − least, most − x                          limits of a joint
     |τ| ≤ τ₀, τ = −τ₀ sign(ẋ)                    dry friction of a joint
     z of the center − radius − height            a ball of a shape on the ground
-    g of a pair of shapes                        bodies that touch each other
+    g of a pair of shapes                        contacts of bodies
 
-Spheres, the caps of capsules and the corners of boxes touch the ground, and bodies of which it is
-asked each other (`zwang.bodies.contact`). They are hard: the softness of a format's contacts and
-limits is not imitated.
+Spheres, the caps of capsules and the corners of boxes touch the ground, and bodies given in pairs
+touch each other (`zwang.bodies.contact`). Contacts and limits are hard: the compliance that a
+format gives them is not modeled.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Ball(NamedTuple):
-    """A ball of a body that may touch the ground: a place on the body, and a radius [m]."""
+    """A ball of a body that may touch the ground: a position on the body, and a radius [m]."""
 
     name: str
     body: str
@@ -69,7 +69,7 @@ def balls_of(made: Description) -> tuple[list[Ball], list[str]]:
 def loose_constraints(
     made: Description, tree: BodyTree, asked: LettingGo
 ) -> list[AbstractConstraint]:
-    """The constraints of a robot that may let go."""
+    """The inequality constraints and frictions of a robot."""
     found: list[AbstractConstraint] = []
     if asked.limits and made.ranges:
         found += _limits(made, tree, asked.restitution)
@@ -87,10 +87,10 @@ def loose_constraints(
 
 
 def touching_pairs(made: Description, pairs: Sequence) -> tuple[tuple[str, str], ...]:
-    """Pairs of names of bodies that touch each other, checked.
+    """Validate pairs of names of bodies that touch each other.
 
     Raises:
-        ModelError: for a body without shapes that touch, and two that have none with rows.
+        ModelError: for a body without shapes for contacts, and two whose shapes have no contact.
     """
     found = []
     for pair in pairs:
@@ -112,7 +112,7 @@ def touching_pairs(made: Description, pairs: Sequence) -> tuple[tuple[str, str],
 
 
 def _shapes_of(made: Description, pair: Sequence[str]) -> list[tuple[Shape, Shape]]:
-    """The shapes of two bodies that can touch."""
+    """The pairs of shapes of two bodies that can touch."""
     every = itertools.product(*(made.touching[x] for x in pair))
     return [(a, b) for a, b in every if known_pair(a.kind, b.kind)]
 
@@ -198,7 +198,7 @@ def _on_ground(balls: list[Ball], tree: BodyTree, asked: LettingGo) -> list[Abst
 
 
 def _slip(tree: BodyTree, ball: Ball):
-    """The velocity along the ground of what a ball touches it with."""
+    """The sliding velocity of a ball's contact point on the ground."""
     body = int(entry(tree._index, ball.body))
 
     def slip(q, v, t, p):
@@ -210,7 +210,7 @@ def _slip(tree: BodyTree, ball: Ball):
 
 
 def left_out(made: Description, asked: LettingGo) -> list[str]:
-    """What a file has and the model has not, without what is taken over."""
+    """Unsupported content of a file, without the parts that contacts include."""
     _, other = balls_of(made)
     taken: dict[str, Iterable[str]] = {
         LIMITS: made.ranges if asked.limits else (),

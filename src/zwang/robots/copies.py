@@ -1,6 +1,6 @@
-"""Copies that an MJCF file asks for, counted before they are made.
+"""Limits of the copies that an MJCF file requests, checked before they are made.
 
-MuJoCo makes all of them first, and would find out only after a minute that there is no room.
+MuJoCo makes all of them first, and would fail for lack of memory only after a minute.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from zwang.errors import ModelError
 from zwang.files.limits import limit
 
 COUNTED = ("grid", "box", "cylinder", "ellipsoid", "square", "disc", "circle")
-"""Kinds of deformable bodies (flexcomp) whose points are made, and are as many as `count` says."""
+"""Kinds of deformable bodies (flexcomp) whose points are generated in the number given by `count`.
+"""
 
 
 def refuse_many_copies(element: Element, shown: str, copies: int = 1) -> None:
@@ -21,7 +22,7 @@ def refuse_many_copies(element: Element, shown: str, copies: int = 1) -> None:
     Args:
         element: the root of an MJCF file.
         shown: the file, for messages.
-        copies: how often the element itself is made.
+        copies: number of copies of the element itself.
 
     Raises:
         ModelError: one sentence that names the limit.
@@ -29,7 +30,7 @@ def refuse_many_copies(element: Element, shown: str, copies: int = 1) -> None:
     for child in element:
         times = copies
         if child.tag == "replicate":
-            # what is no number is MuJoCo's to refuse
+            # MuJoCo refuses invalid numbers
             times *= (_whole_numbers(child.get("count", "1")) or [1])[0]
             if times > limit("bodies"):
                 raise ModelError(
@@ -42,15 +43,13 @@ def refuse_many_copies(element: Element, shown: str, copies: int = 1) -> None:
 
 
 def _refuse_many_points(flexcomp: Element, copies: int, shown: str) -> None:
-    """Refuse a deformable body of too many points, each of which is a body where nothing else
-    moves or holds it.
-    """
+    """Refuse a deformable body of too many points, each of which is a body unless it is pinned."""
     if flexcomp.get("type", "grid").strip() not in COUNTED:
         return
     points = copies * math.prod(_whole_numbers(flexcomp.get("count", "10 10 10")) or [1])
     free = flexcomp.get("rigid", "false").strip() != "true" and flexcomp.find("pin") is None
     bodies = free and flexcomp.get("dof", "full").strip() == "full"
-    # points inside of a box, a cylinder and an ellipsoid are counted, too, but not made
+    # Interior points of a box, a cylinder and an ellipsoid are counted, but not made.
     bodies = bodies and flexcomp.get("type", "grid").strip() in ("grid", "square", "circle")
     most, what = (limit("bodies"), "bodies") if bodies else (limit("flex_points"), "points")
     if points > most:
@@ -61,7 +60,7 @@ def _refuse_many_points(flexcomp: Element, copies: int, shown: str) -> None:
 
 
 def _whole_numbers(text: str) -> list[int] | None:
-    """Whole numbers from a text; None where it has anything else."""
+    """Parse integers; None for any other text."""
     words = text.split()
     if not all(x.isascii() and x.isdigit() and len(x) < 20 for x in words):
         return None

@@ -1,4 +1,4 @@
-"""What a reader finds in a file, in words of mechanics and of no format."""
+"""The content of a robot file in terms of mechanics, independent of the format."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from zwang.bodies import Branch, Shape
 from zwang.mechanism.loop_rows import PARALLEL
 
 LIMITS, FRICTION, CONTACTS = "joint limits", "dry friction in joints", "contacts of bodies"
-"""What the model of a robot leaves out unless it is asked for (`zwang.robots.contacts`)."""
+"""Content of a file that the model omits unless it is requested (`zwang.robots.contacts`)."""
 
 
 @dataclasses.dataclass(frozen=True)
 class LettingGo:
-    """What is taken over of a robot that may let go.
+    """The inequality constraints and frictions that a robot includes.
 
     Attributes:
-        limits: whether limits of joints are; friction: whether dry friction of joints is.
+        limits: whether joints have their limits; friction: whether they have dry friction.
         ground: height of the ground [m]; None without one.
         grip: coefficient of friction on the ground.
         restitution: of joints at their limits, of bodies on the ground and of each other.
@@ -40,8 +40,9 @@ class AxisForce:
     Attributes:
         damping: [N·m·s/rad, N·s/m].
         stiffness: [N·m/rad, N/m].
-        rest: where the spring is slack [rad, m].
-        scale: the coordinate by that of the kind of joint, such as a screw's angle by its slide.
+        rest: coordinate without spring force [rad, m].
+        scale: factor from the joint kind's coordinate to this one, such as from a screw's slide to
+            its angle.
     """
 
     damping: float = 0.0
@@ -59,7 +60,7 @@ class Loop:
         first, second: body and frame on it, a rigid motion (4, 4) in the body's own frame; body
             None is the ground.
         numbers: the options of its kind, in their order.
-        forces: what acts along its coordinates, in their order.
+        forces: springs and dampers along its coordinates, in their order.
     """
 
     kind: str
@@ -76,7 +77,7 @@ class Coupling:
     Attributes:
         first, second: weights of joints in x and y, by name.
         polynomial: coefficients of y⁰, y¹ …
-        rest: what x and y are counted from.
+        rest: offsets of x and y.
     """
 
     first: dict[str, float]
@@ -87,14 +88,14 @@ class Coupling:
 
 @dataclasses.dataclass
 class Description:
-    """A robot as it stands in a file.
+    """A robot as described by a file.
 
     Attributes:
         name: of the robot.
         branches: bodies on joints in a tree.
         gravity: [m/s²], shape (3,).
-        armature, damping, stiffness, rest: by joint; springs, of joints with one coordinate, are
-            slack at `rest`.
+        armature, damping, stiffness, rest: by joint; springs, of joints with one coordinate, have
+            no force at `rest`.
         start: coordinates by joint.
         ranges: least and greatest coordinate by joint; efforts: largest force or torque; frictions:
             dry friction of joints with one coordinate [N·m, N].
@@ -103,12 +104,12 @@ class Description:
         actuators: by name, the generalized force of each joint per unit of the actuator's, by joint
             [1, m]; a ball joint takes three numbers.
         weightless: bodies that gravity does not act on.
-        shapes: what bodies look like, by body; touching: those that touch others.
-        unsupported: what the file has and the model has not, a sentence each.
-        notes: what is in the model and looks wrong in the file, a sentence each.
+        shapes: appearance of bodies, by body; touching: shapes for contacts.
+        unsupported: content of the file that the model omits, a sentence each.
+        notes: content of the model that looks wrong in the file, a sentence each.
         parallel: angle up to which the axes of a loop count as parallel [rad]
             (`zwang.mechanism.loop_rows`).
-        letting_go: what is taken over of what may let go, or None.
+        letting_go: included inequality constraints and frictions, or None.
     """
 
     name: str
@@ -135,14 +136,14 @@ class Description:
     letting_go: LettingGo | None = None
 
     def leave_out(self, what: str, names) -> None:
-        """Tell that something of some names is not part of the model, if there are any names."""
+        """Record that the parts of some names are not part of the model, if there are any names."""
         names = list(dict.fromkeys(str(n) for n in names))
         if names:
             self.unsupported.append(f"{what}: {', '.join(names)}")
 
 
 def unique(name: str, taken) -> str:
-    """A name that is not taken yet: itself, or with a number."""
+    """Return a name that is not taken yet: itself, or with a number."""
     taken, count, made = set(taken), 2, name
     while made in taken:
         made, count = f"{name} {count}", count + 1

@@ -1,5 +1,6 @@
-"""Loops of a robot file that move only with exact data: axes and places moved by the digits that
-the file leaves out (`zwang.mechanism.movable`).
+"""Loops of a robot file that move only with exact data (`zwang.mechanism.movable`).
+
+Axes and positions are changed within the digits that the file omits.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from zwang.mechanism.registry import JOINT_KINDS
 from zwang.robots.description import Description, Loop
 
 MERGED = "rows of loops that repeat those of others once axes and places are exact:"
-"""Beginning of the sentence that lists them."""
+"""Begin of the sentence that lists them."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ExactLoops:
-    """A robot whose loops move, and what was changed for it.
+    """A robot whose loops move, with the changes that were made.
 
     Attributes:
         description: with axes and ends of loops moved.
         notes: the sentence that lists the loops, if there are any.
-        locked: loops that a larger angle would free, in words.
+        locked: loops that a larger angle would unlock, in words.
     """
 
     description: Description
@@ -64,13 +65,11 @@ def chain_of(tree: BodyTree, name: str, loop: Loop) -> ClosedChain:
 
 
 def exact_loops(given: Description, tree: BodyTree) -> ExactLoops:
-    """A robot with the least change of its axes and ends of loops after which loops that share
-    joints move.
-    """
+    """The robot with the least change of axes and loop ends with which coupled loops move."""
     chains = [chain_of(tree, name, loop) for name, loop in given.loops.items()]
     made, merged, locked, within = given, [], [], given.parallel
     for group in groups(chains) if within > 0 else ():
-        # a loop by itself is judged by its axes alone (`zwang.mechanism.loop_rows`)
+        # A single loop is decided by its axes alone (`zwang.mechanism.loop_rows`).
         if len(group) < 2:
             continue
         scaled, handles = linkage(group), _handles(group)
@@ -104,12 +103,12 @@ def _kept_rows(group: Sequence[ClosedChain], angle: float) -> Mapping[str, np.nd
 
 
 def _handles(group: Sequence[ClosedChain]) -> list[Handle]:
-    """The axes of joints, which stand once in a file, and both ends of the closing joints."""
+    """The axes of joints, which occur once in a file, and both ends of the closing joints."""
     made: dict[str, Handle] = {}
     for c in group:
         for name, twist in c.twists.items():
             v, w = np.sum(np.atleast_2d(twist)[:, :3], axis=0), np.atleast_2d(twist)[:, 3:]
-            # the foot of an axis; balls and slides may be taken anywhere
+            # the foot of an axis; any point for balls and slides
             place = np.cross(w[0], v) if len(w) == 1 and np.any(w) else c.first[:3, 3]
             slots = {("before", name): 1.0, ("after", name): -1.0}
             made.setdefault(name, Handle(name, place, slots))
@@ -123,7 +122,7 @@ def _handles(group: Sequence[ClosedChain]) -> list[Handle]:
 def _moved(
     group: Sequence[ClosedChain], handles: Sequence[Handle], size: float, change: np.ndarray
 ) -> list[ClosedChain]:
-    """Loops with their axes and ends moved."""
+    """Move the axes and ends of loops."""
     motions = {}
     for h, x in zip(handles, change, strict=True):
         g = moved_by(np.hstack([size * x[:3], x[3:]]), h.place)
@@ -144,7 +143,7 @@ def _moved(
 
 
 def _written(made: Description, tree: BodyTree, group: Sequence[ClosedChain]) -> Description:
-    """A robot with the axes and ends of some loops."""
+    """The robot with the axes and ends of some loops."""
     twists = {name: x for c in group for name, x in c.twists.items()}
     branches = [
         dataclasses.replace(b, joints={n: twists.get(n, x) for n, x in b.joints.items()})

@@ -1,4 +1,4 @@
-"""Joints that a motion will have trouble with, found from a robot's numbers before it is run."""
+"""Detection of joints that are hard to simulate, from a robot's numbers before it is run."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import numpy as np
 from zwang.bodies import BodyTree
 
 NO_MASS = 1e-13
-"""An inertia of a joint up to this part of what the same masses would have at their distance from
-the origin is round-off of places.
+"""Inertia of a joint, relative to that of the same masses at their distance from the origin, below
+which it is round-off of positions.
 """
 STIFF = 1e5
-"""Damping by inertia [1/s] above which a joint's motion dies away faster than an explicit method
-should follow: one second takes 30 000 steps.
+"""Ratio of damping to inertia [1/s] above which a joint's motion decays too fast for an explicit
+method: one second takes 30 000 steps.
 """
 
 
 def notes(tree: BodyTree, damping: np.ndarray, followers: set[str]) -> list[str]:
-    """Sentences about joints without mass and about strong dampers.
+    """Sentences about joints without inertia and about strong dampers.
 
     Args:
-        tree: the tree, whose inertias are taken where all coordinates are zero.
+        tree: the tree, whose inertias are taken at coordinates zero.
         damping: of each velocity [N·m·s/rad, N·s/m], shape (nv,).
-        followers: joints that follow others, whose inertia is theirs.
+        followers: joints that follow others, which also move the inertia of the followers.
     """
     inertia, nothing = _inertias(tree)
     names = tree.system.velocities
@@ -45,7 +45,7 @@ def notes(tree: BodyTree, damping: np.ndarray, followers: set[str]) -> list[str]
 
 
 def _inertias(tree: BodyTree) -> tuple[np.ndarray, np.ndarray]:
-    """The inertia of each velocity alone [kg·m², kg], and whether it is none, shapes (nv,)."""
+    """The inertia of each velocity alone [kg·m², kg], and whether it is zero, shapes (nv,)."""
     p, carried = tree.params, tree.branching.carried
     v, w = p["twist"][:, None, :3], p["twist"][:, None, 3:]
     m, c = p["mass"], p["center"]

@@ -1,4 +1,4 @@
-"""Loops and couplings of a robot as constraints, their numbers as parameters."""
+"""Loops and couplings of a robot as constraints, with their numbers as parameters."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ from zwang.robots.description import Coupling, Loop
 
 
 def loop_numbers(loops: dict[str, Loop], rows: LoopDecisions) -> dict:
-    """Frames of both ends of all loops of a kind, on their bodies, shapes (n, 4, 4), the numbers of
-    kinds that have some, (n, numbers), and what is kept of their rows, (n, rows, rows), where it is
-    not everything.
+    """Parameters of all loops of a kind.
+
+    They are the frames of both ends on their bodies, shapes (n, 4, 4), the options of kinds that
+    have some, (n, numbers), and the projectors onto kept rows, (n, rows, rows), if any row is
+    dropped.
     """
     numbers: dict = {}
     for loop in loops.values():
@@ -38,8 +40,9 @@ def loop_numbers(loops: dict[str, Loop], rows: LoopDecisions) -> dict:
 
 
 def coupling_numbers(filled: Callable, given: dict[str, Coupling], nq: int) -> dict:
-    """Weights of coordinates, powers and rests of all couplings, none without any; `filled` puts
-    values by joint at their coordinates.
+    """Weights of coordinates, powers and offsets of all couplings; empty without couplings.
+
+    `filled` puts values by joint at their coordinates.
     """
     couplings = list(given.values())
     if not couplings:
@@ -54,7 +57,7 @@ def coupling_numbers(filled: Callable, given: dict[str, Coupling], nq: int) -> d
 
 
 def closing(tree: BodyTree, kind: str, ends: Sequence[tuple[int, int]]) -> Callable:
-    """φ of all loops of a kind, between bodies by their places."""
+    """φ of all loops of a kind, between bodies by their indices."""
     options, equations = JOINT_KINDS[kind], JOINT_KINDS[kind].space
     assert equations is not None and equations.position is not None
     rows = equations.position
@@ -74,11 +77,10 @@ def closing(tree: BodyTree, kind: str, ends: Sequence[tuple[int, int]]) -> Calla
 def relative_ends(
     tree: BodyTree, ends: Sequence[tuple[int, int]], q, own: Mapping, p
 ) -> RelativePose:
-    """Where the second frames of pairs of bodies are, in the axes of the first, in which the rows
-    of joints are written.
+    """Poses of the second frames of pairs of bodies in the first ones, for the rows of joints.
 
     Args:
-        ends: places of the bodies, or `GROUND`.
+        ends: indices of the bodies, or `GROUND`.
         own: `first` and `second` frames on them, shapes (n, 4, 4), or both as `ends` on the joints,
             as `with_ends` adds them.
     """
@@ -87,13 +89,13 @@ def relative_ends(
 
 
 def with_ends(tree: BodyTree, ends: Sequence[tuple[int, int]], own: Mapping, p) -> dict:
-    """Numbers of loops with their ends on the joints, which follow from them."""
+    """Add the ends of loops in the frames of joints, which depend on the other numbers."""
     found = end_frames(tree.branching, ends, own["first"], own["second"], p)
     return {**own, "ends": found}
 
 
 class JointNumbers(AbstractParameterLayout):
-    """A robot's parameters with what all evaluations take of them, computed once.
+    """Adds to a robot's parameters the numbers that all evaluations need, computed once.
 
     Args:
         tree: the bodies.

@@ -1,12 +1,13 @@
-"""Forces of a robot that no coordinate of its own has: dampers and springs of joints that close
-loops, and the weight that is taken off bodies.
+"""Forces of a robot in other coordinates than its own.
+
+They are dampers and springs of joints that close loops, and the compensated weight of bodies:
 
     s(q)                                    coordinates of closing joints, from relative poses
     F = −Nᵀ Jᵀ D J N v,    J = ∂s/∂q        dampers
     V = ½ Σ k (s − s₀)² + Σ_b m_b c_b·g     springs, and bodies without weight
 
-An angle is known between −π and π, from where the two frames coincide: a spring about a closing
-hinge acts up to half a turn from there, which the reader tells.
+An angle is between −π and π, relative to the pose in which the two frames coincide: a spring about
+a closing hinge acts up to half a turn from there, as the reader reports.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class LoopForces:
 
     Attributes:
         params: `damping` D, `stiffness` k and `rest` s₀ of closing joints, shape (n,), and the
-            `first` and `second` frames of each, (n, 4, 4); {} where there are none.
+            `first` and `second` frames of each, (n, 4, 4); {} without them.
         weightless: indices of bodies without weight.
     """
 
@@ -68,12 +69,12 @@ class LoopForces:
 
     @property
     def damped(self) -> bool:
-        """Whether there are dampers."""
+        """Return whether there are dampers."""
         return bool(np.any(self.params.get("damping", 0.0)))
 
     @property
     def stored(self) -> bool:
-        """Whether there is energy beside that of weight and of the tree's own springs."""
+        """Return whether there is energy in addition to weight and the tree's own springs."""
         return bool(len(self.weightless) or np.any(self.params.get("stiffness", 0.0)))
 
     def values(self, q, p):

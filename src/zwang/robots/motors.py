@@ -1,4 +1,4 @@
-"""Motors of a robot whose file names none, and the tasks that they are given in space."""
+"""Motors of a robot whose file names none, and their tasks in space."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from zwang.robots.description import Description
 
 
 def free_motors(description: Description) -> tuple[str, ...]:
-    """Joints with one coordinate that a motor can stand at: not those of a free body, which stand
-    beside a ball joint, and none that alone follows others.
+    """Joints with one coordinate that can have a motor.
+
+    The slides of a free body have none, nor have joints that alone follow others.
     """
     following = {n for c in description.couplings.values() if len(c.first) == 1 for n in c.first}
     carrying = [b.joints for b in description.branches]
@@ -30,9 +31,9 @@ class PointTask(Record):
     """φ = x(q) − target(t) of a point of a body [m].
 
     Attributes:
-        tree: where bodies are.
-        body: its place among them; offset: of the point in its own frame [m].
-        target: place [m], or a function of time.
+        tree: gives the poses of bodies.
+        body: its index among them; offset: of the point in its own frame [m].
+        target: position [m], or a function of time.
     """
 
     tree: TreeEquations

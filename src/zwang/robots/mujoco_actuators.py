@@ -27,8 +27,8 @@ def add_actuators(
         mj: the module mujoco.
         m: the compiled model.
         joints: their names.
-        weights: of joints in a tendon, by its number; None if it is no sum of joints.
-        made: the description that gets them.
+        weights: of joints in a tendon, by its number; None if it is not a sum of joints.
+        made: the description to be extended.
     """
     other, laws, dynamics, limited, asleep = [], [], [], [], []
     for i, (controls, outputs) in enumerate(actuators(m)):
@@ -79,7 +79,7 @@ def _column(mj: ModuleType, m: Any, i: int, gear, joints: list[str], weights) ->
     if joint in ("HINGE", "SLIDE"):
         return {name: gear[:1].copy()}
     if kind == "JOINTINPARENT":
-        return None  # its axes move against the velocities: no constant column
+        return None  # its axes move relative to the velocities: not a constant column
     if joint == "BALL":
         return {name: gear[:3].copy()}
     return {

@@ -1,4 +1,4 @@
-"""What a compiled MJCF model has and a robot has not: listed by name, never dropped."""
+"""Content of a compiled MJCF model that a robot omits: listed by name, never dropped silently."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from zwang.robots.description import CONTACTS, FRICTION, LIMITS, Description
 
 
 def name_of(mj: ModuleType, model: Any, kind: str, i: int, default: str) -> str:
-    """The name of a part, which may have none in its file."""
+    """The name of a part, which may be unnamed in its file."""
     return mj.mj_id2name(model, getattr(mj.mjtObj, f"mjOBJ_{kind}"), i) or (
         default if i == 0 else f"{default} {i}"
     )
 
 
 def disabled(mj: ModuleType, m: Any, *flags: str) -> bool:
-    """Whether the file disables any of some parts of MuJoCo's computation."""
+    """Return whether the file disables any of some parts of MuJoCo's computation."""
     bits = [getattr(mj.mjtDisableBit, f"mjDSBL_{flag}") for flag in flags]
     return any(int(m.opt.disableflags) & int(bit) for bit in bits)
 
 
 def actuators(m: Any) -> list[tuple[slice, slice]]:
-    """Places of each actuator's controls and of its forces, of which it has one before MuJoCo 4."""
+    """Indices of each actuator's controls and of its forces, one of each before MuJoCo 4."""
     if not hasattr(m, "nactuator"):
         return [(slice(i, i + 1), slice(i, i + 1)) for i in range(m.nu)]
     return [
@@ -42,13 +42,13 @@ def actuators(m: Any) -> list[tuple[slice, slice]]:
 def list_left_out(
     mj: ModuleType, m: Any, bodies: list[str], joints: list[str], made: Description
 ) -> None:
-    """List what has no counterpart, by the names of what has it.
+    """List the parts without a counterpart, by name.
 
     Args:
         mj: the module mujoco.
         m: the compiled model.
         bodies, joints: their names.
-        made: the description that lists it.
+        made: the description that lists them.
     """
 
     def named(names: list[str], values: Any) -> list[str]:

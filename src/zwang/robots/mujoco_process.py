@@ -1,7 +1,7 @@
 """A program: compile an MJCF file by MuJoCo and save the result as one binary file.
 
 Run by `zwang.robots.mujoco_reader` in a process of its own, because MuJoCo ends its process for
-some files and never comes back from others. Nothing of zwang is imported here.
+some files and hangs for others. Nothing of zwang is imported here.
 
     python mujoco_process.py FILE RESULT FLOATING MEMORY BYTES SECONDS BODIES
 """
@@ -17,12 +17,13 @@ from types import ModuleType
 from typing import Any
 
 UNKNOWN = "Caught an unknown exception!"
-"""What is said where MuJoCo's C++ library raises what Python's does not know: lack of memory, or
-sizes that no array can have."""
+"""Message if MuJoCo's C++ library raises an exception that Python does not know: lack of memory, or
+impossible sizes of arrays.
+"""
 
 
 def main(path: str, result: str, floating: str, *limits: str) -> str | None:
-    """What is wrong with a file, or None."""
+    """Compile a file; returns the error, or None."""
     memory, size, seconds, bodies = map(int, limits)
     _limit(memory, size, seconds)
     too_much = f"reading it takes more than {memory // 2**20} MiB of memory."
@@ -35,7 +36,7 @@ def main(path: str, result: str, floating: str, *limits: str) -> str | None:
         try:
             model = spec.compile()
         except ValueError:
-            # read anew, as bodies of a spec that failed to compile raise its error again
+            # read again, as bodies of a spec that failed to compile raise its error again
             spec, _ = _read(mujoco, path, floating, bodies)
             lost, wrong = _drop_missing(mujoco, spec, path)
             if wrong:
@@ -45,7 +46,7 @@ def main(path: str, result: str, floating: str, *limits: str) -> str | None:
             model = spec.compile()
             with open(f"{result}.lost", "w", encoding="utf-8") as file:
                 file.write("\n".join(lost))
-        if mujoco.mj_sizeModel(model) > size:  # mj_saveModel does not say that it failed
+        if mujoco.mj_sizeModel(model) > size:  # mj_saveModel does not report a failure
             return (
                 f"its compiled model has more than {size} bytes; take smaller pictures and meshes."
             )
@@ -62,7 +63,7 @@ def main(path: str, result: str, floating: str, *limits: str) -> str | None:
 
 
 def _read(mujoco: ModuleType, path: str, floating: str, most: int) -> tuple[Any, str | None]:
-    """A file as an `MjSpec`, and what is wrong with it."""
+    """Read a file as an `MjSpec`; returns it with the error, or None."""
     spec = mujoco.MjSpec.from_file(path)
     spec.compiler.fusestatic = False
     if (number := len(spec.bodies)) > most:
@@ -77,7 +78,7 @@ def _said(error: Exception) -> str:
 def _limit(memory: int, size: int, seconds: int) -> None:
     try:
         import resource
-    except ImportError:  # no POSIX
+    except ImportError:  # not POSIX
         return
     for kind, most in (
         ("RLIMIT_AS", memory),
@@ -85,7 +86,7 @@ def _limit(memory: int, size: int, seconds: int) -> None:
         ("RLIMIT_CPU", seconds),
         ("RLIMIT_CORE", 0),
     ):
-        with contextlib.suppress(ValueError, OSError):  # macOS knows no limit of address space
+        with contextlib.suppress(ValueError, OSError):  # macOS has no limit of address space
             resource.setrlimit(getattr(resource, kind), (most, most))
 
 
@@ -103,7 +104,7 @@ def _free(spec) -> str | None:
 
 
 def _drop_missing(mujoco: ModuleType, spec: Any, path: str) -> tuple[list[str], str | None]:
-    """Take meshes, height fields, skins and textures out of a model whose files are missing.
+    """Remove meshes, height fields, skins and textures with missing files from a model.
 
     Args:
         mujoco: the package.
@@ -111,7 +112,7 @@ def _drop_missing(mujoco: ModuleType, spec: Any, path: str) -> tuple[list[str], 
         path: its file.
 
     Returns:
-        The files that are not there, and a sentence if the mass of a body was to come from one.
+        The missing files, and a sentence if the mass of a body depends on one.
     """
     folder = os.path.dirname(os.path.abspath(path))
 
@@ -140,7 +141,7 @@ def _drop_missing(mujoco: ModuleType, spec: Any, path: str) -> tuple[list[str], 
     for texture in spec.textures:
         files = [f for f in [texture.file, *texture.cubefiles] if missing(f, spec.texturedir)]
         if files:
-            # materials refer to it, so that it stays as one color
+            # Materials refer to the texture, which becomes one of a single color.
             lost += files
             texture.file, texture.cubefiles = "", [""] * len(texture.cubefiles)
             texture.builtin = mujoco.mjtBuiltin.mjBUILTIN_FLAT
@@ -153,7 +154,7 @@ def _stem(file: str) -> str:
 
 
 def _has_mass(mujoco: ModuleType, spec: Any, geom: Any) -> bool:
-    """Whether a geometry adds to the mass of a body that moves."""
+    """Return whether a geometry adds to the mass of a body that moves."""
     always = spec.compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
     never = spec.compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
     if never or (geom.parent.explicitinertial and not always):

@@ -1,6 +1,6 @@
-"""MJCF through MuJoCo, as a parser: its numbers of bodies and joints, not its forces.
+"""MJCF through MuJoCo as a parser: its numbers of bodies and joints, not its forces.
 
-All joints are described at zero coordinates (`Branch`), in which MuJoCo's kinematics are evaluated
+All joints are described at coordinates zero (`Branch`), where MuJoCo's kinematics are evaluated
 once. Coordinates and velocities have MuJoCo's order and meaning; a free joint is three slides and a
 ball.
 """
@@ -48,25 +48,25 @@ NUMBERS = (
     "actuator_gear",
     "wrap_prm",
 )
-"""Arrays of MuJoCo's model that the robot is made of."""
+"""Arrays of MuJoCo's model that the robot is made from."""
 LOOPS = by_format("mjcf equality")
 """Kinds of joints that close a loop, by the name of MuJoCo's equality constraint."""
 MISSING = "files that are not there, with their shapes and contacts"
 
 
 def read(path: Path, root: Element, *, floating: bool | None = None) -> Description:
-    """The robot of an MJCF file.
+    """Read the robot of an MJCF file.
 
     Args:
         path: the file.
         root: its root element.
-        floating: whether bodies without a joint at the ground are free; only files that hold them
-            still need it.
+        floating: whether bodies fixed to the ground are free; needed only for files that hold
+            them.
 
     Raises:
         ModelError: one sentence for a file that MuJoCo refuses, or if MuJoCo is not installed.
     """
-    # before MuJoCo sees the file, as it would build all copies first
+    # before MuJoCo reads the file, as it would make all copies first
     refuse_many_copies(root, shown_path(path))
     require("mujoco", "robots", "reading MJCF")
     mujoco: ModuleType = importlib.import_module("mujoco")
@@ -94,8 +94,9 @@ def _refuse_numbers(model, shown: str) -> None:
 
 
 def _compiled(mujoco, path: Path, floating: bool):
-    """MuJoCo's model of a file, made in a process of its own, which may die of it, and the files
-    that it does without.
+    """Compile a file by MuJoCo in a process of its own, which may crash.
+
+    Returns the model, and the missing files that it omits.
     """
     limits = [str(limit(x)) for x in ("parser_memory", "parser_result", "parser_time", "bodies")]
     with scratch_folder() as folder:
@@ -117,12 +118,12 @@ def _model_name(model) -> str:
 
 
 class _Reading:
-    """One compiled model, and what has been taken from it."""
+    """One compiled model, and the description made from it."""
 
     def __init__(self, mujoco, model, path: Path):
         self.mj, self.model, self.path = mujoco, model, path
         self.data = mujoco.MjData(model)
-        # zero coordinates, not the file’s reference: twists are stated where all joints are at zero
+        # Coordinates zero, not the file's reference: twists are given where all joints are at zero.
         self.data.qpos[:] = 0.0
         for j in range(model.njnt):
             if (kind := self._kind(j)) in ("FREE", "BALL"):
@@ -135,7 +136,7 @@ class _Reading:
         ]
         for names in (self.bodies, self.joints):
             for i, name in enumerate(names):
-                # MuJoCo allows parts without a name; each needs one here
+                # MuJoCo allows parts without a name; here each needs one.
                 names[i] = unique(name, names[:i])
         self.description = Description(
             path.stem,
@@ -181,7 +182,7 @@ class _Reading:
                 "SLIDE": lambda j=j: prismatic(d.xaxis[j]),
                 "HINGE": lambda j=j: revolute(d.xaxis[j], d.xanchor[j]),
             }[kind]()
-        # principal axes of the body, in which MuJoCo keeps inertias
+        # principal axes of the body, in which MuJoCo stores inertias
         R = d.ximat[b].reshape(3, 3)
         return Branch(
             self.bodies[b],
@@ -228,7 +229,7 @@ class _Reading:
         made.leave_out("springs of joints that are no hinge or slide", odd)
 
     def _keyframes(self) -> None:
-        """Configurations by name."""
+        """Add the named configurations."""
         m = self.model
         for k, q in enumerate(m.key_qpos):
             at: dict[str, np.ndarray] = {}
@@ -260,7 +261,7 @@ class _Reading:
                 name = name or unique(
                     f"{kind.lower()} {first[0] or 'ground'}-{second[0] or 'ground'}", taken
                 )
-                # a weld whose torque has no weight holds places alone
+                # a weld whose torque has zero weight constrains positions alone
                 free = kind == "WELD" and data[10] == 0
                 made.loops[name] = Loop(LOOPS["connect" if free else kind.lower()], first, second)
             elif kind in ("JOINT", "TENDON") and (sums := self._sums(kind, a, b)) is not None:
@@ -272,7 +273,7 @@ class _Reading:
             else:
                 other.append(name or f"{kind.lower()} {e}")
                 continue
-            # built and then dropped, so that the names of the others do not depend on it
+            # Built and then dropped, so that the names of the others do not depend on it.
             if not m.eq_active0[e] or self._off("CONSTRAINT", "EQUALITY"):
                 made.loops.pop(name, None)
                 made.couplings.pop(name, None)
@@ -291,8 +292,8 @@ class _Reading:
         if kind == "CONNECT":
             frames = [of_quaternion(data[i : i + 3], [1.0, 0.0, 0.0, 0.0]) for i in (0, 3)]
         else:
-            # one place, as it lies in the first body and in the second one, and how the second body
-            # is turned in the first one
+            # one position in the first body and in the second one, and the orientation of the
+            # second body relative to the first
             frames = [
                 of_quaternion(data[3:6], data[6:10]),
                 of_quaternion(data[:3], [1.0, 0.0, 0.0, 0.0]),
@@ -300,8 +301,9 @@ class _Reading:
         return (self._on(a), frames[0]), (self._on(b), frames[1])
 
     def _sums(self, kind: str, a: int, b: int):
-        """Weights, names and values at the reference configuration of the two sides of a coupling;
-        None if a tendon is no sum of joints.
+        """Weights, names and values at the reference configuration of the two sides of a coupling.
+
+        None if a tendon is not a sum of joints.
         """
         m, sides, names, rest = self.model, [], [], []
         for i in (a, b):

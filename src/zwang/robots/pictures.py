@@ -1,4 +1,4 @@
-"""What the bodies of a compiled MuJoCo model look like."""
+"""Shapes of the bodies of a compiled MuJoCo model."""
 
 from __future__ import annotations
 
@@ -16,13 +16,11 @@ SHAPES = {
     "BOX": ("box", lambda a, b, c: (2 * a, 2 * b, 2 * c)),
     "ELLIPSOID": ("ellipsoid", lambda a, b, c: (a, b, c)),
 }
-"""MuJoCo's geometries, and their numbers from its half lengths."""
+"""MuJoCo's geometries, and their sizes from its half lengths."""
 
 
 def add_shapes(mujoco, model, bodies: list[str], made: Description, path: Path) -> None:
-    """Add the shapes of all bodies: geometries for pictures, those for contacts where a file has no
-    others.
-    """
+    """Add the shapes of all bodies: visual ones, or those for contacts if a file has no others."""
     seen = [
         g for g in range(model.ngeom) if not (model.geom_contype[g] or model.geom_conaffinity[g])
     ] or range(model.ngeom)
@@ -34,11 +32,11 @@ def add_shapes(mujoco, model, bodies: list[str], made: Description, path: Path) 
         )
         frame = of_quaternion(model.geom_pos[g], model.geom_quat[g])
         material = model.geom_matid[g]
-        # a material overrides the color of the geometry
+        # A material overrides the color of the geometry.
         given = model.mat_rgba[material] if material >= 0 else model.geom_rgba[g]
         if (color := color_of(given)) is None:
             colorless.append(body)
-        if kind == "MESH":  # MuJoCo moves a mesh to its center of mass
+        if kind == "MESH":  # MuJoCo shifts a mesh to its center of mass
             k = model.geom_dataid[g]
             frame = frame @ inverse(of_quaternion(model.mesh_pos[k], model.mesh_quat[k]))
             file = (
@@ -69,7 +67,7 @@ def add_shapes(mujoco, model, bodies: list[str], made: Description, path: Path) 
 
 
 def _beside(file: str, path: Path) -> str:
-    """The path of a mesh, which a compiler's folder of meshes may hold."""
+    """The path of a mesh, which may be in the compiler's mesh folder."""
     for folder in (path.parent, *(p for p in path.parent.iterdir() if p.is_dir())):
         if file and is_file(folder / file):
             return str(folder / file)

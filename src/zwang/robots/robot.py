@@ -50,27 +50,25 @@ from zwang.simulation.results.presentation import keep_presentation
 from zwang.simulation.results.units import force_unit
 
 FORMATS = (".urdf", ".xml", ".mjcf", ".sdf", ".usda", ".yaml", ".yml")
-"""Endings of files that `read` takes."""
+"""File name extensions that `read` accepts."""
 
 
 @partial(misfits_named, name="robot")
 def read(path: Path | str, *, floating: bool | None = None, parallel: float = PARALLEL) -> Robot:
-    """Read a robot: a URDF, with or without a file of its loops, an MJCF or SDF file, or a text of
-    USD.
+    """Read a robot from URDF, with or without a file of its loops, MJCF, SDF, or USD text.
 
     Trees, inertias, armature, damping, springs of joints, loops, couplings (equality constraints,
-    mimic joints) and actuators are taken over, constraints as hard ones. What else the file has is
+    mimic joints) and actuators are included, constraints as hard ones. Other content of the file is
     listed by `Robot.unsupported`.
 
     Args:
-        path: the file; .urdf, .xml or .mjcf (URDF or MJCF, by what is in it), .sdf or .usda; or
-            the .yaml of loops beside a URDF (`zwang.robots.urdf_loops`).
-        floating: whether bodies that no joint carries move freely or are held; as the file's format
-            has it by default: held in URDF and MJCF, free in SDF and USD.
+        path: the file; .urdf, .xml or .mjcf (URDF or MJCF, by its content), .sdf or .usda; or
+            the .yaml of loops next to a URDF (`zwang.robots.urdf_loops`).
+        floating: whether bodies that no joint carries move freely or are held; the default is that
+            of the format: held in URDF and MJCF, free in SDF and USD.
         parallel: angle up to which axes of hinges in a closed loop count as parallel, or as meeting
-            in a point [rad]; what the linkage then meets by itself is taken out of the loop's rows
-            and listed by `Robot.unsupported`. 0 takes the file at its word and keeps every row
-            hard.
+            in a point [rad]; rows of the loop that are then redundant are dropped and listed by
+            `Robot.unsupported`. 0 keeps every row hard.
 
     Warns:
         UserWarning: for a loop whose axes are off by more, but by so little that exact ones were
@@ -101,7 +99,7 @@ def read(path: Path | str, *, floating: bool | None = None, parallel: float = PA
 
 
 def _described(path: Path, floating: bool | None) -> Description:
-    """Read a file by the reader of its format, which its root element says."""
+    """Read a file by the reader of its format, which its root element determines."""
     if path.suffix.lower() == ".usda":
         from zwang.robots.usd import read as read_usd
 
@@ -143,24 +141,24 @@ class Robot:
         (nv, nu); `p["loops"]` and `p["couplings"]`, frames and weights of the constraints.
 
     Args:
-        description: what a reader found.
+        description: the result of a reader.
 
     Attributes:
         tree: the `BodyTree`: frames, Jacobians, mass matrix and bias.
         params: its parameters.
         actuators: names of the file's actuators.
-        motors: what `driven` and `law` act on: the actuators, or, of a file without any, a motor at
+        motors: the motors for `driven` and `law`: the actuators, or, for a file without any, one at
             every joint with one coordinate that carries a body and follows no other joint.
-        unsupported: what the file has and this model has not, a sentence each.
-        notes: what is in the model and may be wrong in the file, or hard to run, a sentence each.
-        ranges: least and greatest coordinate [rad, m] by joint, as the file has them; the model has
-            no limits but `with_contacts`.
-        efforts: largest force or torque [N, N·m] by joint, as the file has them, for
-            `zw.servo.Limits`; the model has none.
+        unsupported: content of the file that this model omits, a sentence each.
+        notes: content of the model that may be wrong in the file, or hard to run, a sentence each.
+        ranges: least and greatest coordinate [rad, m] by joint, as in the file; the model has no
+            limits except by `with_contacts`.
+        efforts: largest force or torque [N, N·m] by joint, as in the file, for `zw.servo.Limits`;
+            the model has none.
         keyframes: names of the file's configurations, for `state`.
         warnings: loops that are most probably locked by the round-off of their file, a sentence
             each.
-        shapes: what bodies look like, by body a tuple of `Shape`.
+        shapes: appearance of bodies, by body a tuple of `Shape`.
 
     Example:
         >>> arm = zw.robot("ur5.urdf")
@@ -179,7 +177,7 @@ class Robot:
         exact = exact_loops(description, bare)
         self.description = description = exact.description
         self._others = LoopForces(description, bare)
-        # without control: its numbers and names are what everything below refers to
+        # without control: everything below refers to its numbers and names
         self.tree = self._tree(None)
         chains = [chain_of(self.tree, name, loop) for name, loop in description.loops.items()]
         self._rows = decided(chains, description.parallel)
@@ -204,7 +202,7 @@ class Robot:
         self.notes = (*description.notes, *found)
 
     def __str__(self) -> str:
-        """Its coordinates, loops and actuators, and what its file has beyond the model."""
+        """Its coordinates, loops and actuators, and unsupported content of its file."""
         return present("text_of_robot", self)
 
     __repr__ = __str__
@@ -213,7 +211,7 @@ class Robot:
         return present("notebook_of_robot", self)
 
     def filled(self, given: dict, which: str, values: np.ndarray) -> np.ndarray:
-        """Values by joint at their entries of q ("coordinate") or v ("velocity")."""
+        """Put values by joint at their entries of q ("coordinate") or v ("velocity")."""
         for name, x in given.items():
             values[getattr(self.tree, which)(name)] = x
         return values
@@ -283,14 +281,14 @@ class Robot:
         offset: Sequence[float] = (0.0, 0.0, 0.0),
         **numbers,
     ) -> AbstractControlLaw:
-        """A control law by its name, as `zw.servo.law` has them, for `driven(servo=...)`.
+        """Make a control law by its name in `zw.servo.law`, for `driven(servo=...)`.
 
         Args:
             name: "gravity compensation", "impedance" or "computed torque".
-            target: joint → where it is to be, a number or a function of time; or, of a `body`, the
-                place [m] of its point at `offset` [m] in its own frame, shape (3,), or a function
-                of time.
-            numbers: the rest of what `zw.servo.law` takes: stiffness, damping, gains, limits ...
+            target: joint → desired coordinate, a number or a function of time; or, for a `body`,
+                the position [m] of its point at `offset` [m] in its own frame, shape (3,), or a
+                function of time.
+            numbers: further arguments of `zw.servo.law`: stiffness, damping, gains, limits ...
         """
         task: dict[str, Any] = {"target": target}
         if body is not None:
@@ -308,11 +306,11 @@ class Robot:
 
     @cached_property
     def constraints(self) -> tuple[AbstractConstraint, ...]:
-        """Loops, those of a kind under one function, and couplings."""
+        """Loops, with one function for those of a kind, and couplings."""
         made: list[AbstractConstraint] = []
         loops = self.description.loops
         for kind in self.params["loops"]:
-            # loops of a kind share one function, so that a hundred compile like one
+            # Loops of a kind share one function, so that a hundred compile like one.
             names = [name for name, loop in loops.items() if loop.kind == kind]
             phi = closing(self.tree, kind, self._ends[kind])
             made.append(Holonomic(phi, name=f"loops {kind}", parts=names))
@@ -349,7 +347,7 @@ class Robot:
         params: dict | None = None,
         servo=None,
     ) -> Model:
-        """The robot under a control of its actuators, with more constraints or parameters.
+        """The robot with a control of its actuators, and more constraints or parameters.
 
         Args:
             control: `(q, v, t, p)` → u, shape (nu,), forces of the `motors` [N, N·m]; none by
@@ -369,7 +367,7 @@ class Robot:
             name=self.name,
             layout=JointNumbers(self.tree, self._ends),
         )
-        # made anew from what the file has: what is kept for a model must not hold it
+        # A local variable, so that caches keyed by the model do not keep the robot alive.
         description = self.description
         keep_presentation(made, lambda: present("presentation_of_robot", Robot(description)))
         return made
@@ -384,14 +382,14 @@ class Robot:
         restitution: float = 0.0,
         pairs: Sequence[tuple[str, str]] = (),
     ) -> Robot:
-        """The robot with what may let go of it, hard, whatever softness its file gives.
+        """The robot with inequality constraints and friction, hard even if compliant in its file.
 
         Args:
-            limits, friction: whether joints stop at their `ranges`, and rub as the file says.
+            limits, friction: whether joints have their `ranges` and the file's dry friction.
             ground: height of a floor [m] for the file's spheres, capsules and boxes, or None.
             grip: coefficient of friction on it.
             restitution: e of joints at their limits, and of bodies, from 0 to 1.
-            pairs: two bodies each that touch, smooth (`zwang.bodies.contact`).
+            pairs: pairs of bodies with contacts, smooth (`zwang.bodies.contact`).
         """
         asked = LettingGo(
             flag(limits, "with_contacts: limits"),
@@ -404,17 +402,18 @@ class Robot:
         return Robot(dataclasses.replace(self._given, letting_go=asked))
 
     def state(self, start: Mapping | str | None = None, *, near: Mapping | None = None) -> State:
-        """The state at rest with joints where they are asked for, and the others moved until loops
-        and couplings hold, by corrections of which each is least in the mass metric.
+        """The state at rest with prescribed joints, the others moved until all constraints hold.
+
+        Each correction is the least in the mass metric.
 
         Args:
             start: coordinates of joints by name, which are held: a number, or a unit quaternion of
-                a ball joint; or the name of a configuration of the file, to which the nearest that
-                closes is taken.
-            near: where to begin with further joints, by name; the file's own start by default.
+                a ball joint; or the name of a configuration of the file, for the nearest one that
+                closes.
+            near: initial values of further joints, by name; the file's own start by default.
 
         Raises:
-            ModelError: for an unknown name, or if loops and couplings do not allow what is held.
+            ModelError: for an unknown name, or if loops and couplings do not allow the held values.
         """
         return configured(self, start, near)
 
@@ -430,8 +429,9 @@ class Robot:
             return self.state()
 
     def jacobian(self, q, body: str, offset=(0.0, 0.0, 0.0)) -> Float[Array, "6 nv"]:
-        """J with J v the velocity [m/s] of the point of a body at `offset` [m] in its own frame,
-        and the body's angular velocity [rad/s], both in space.
+        """J with J v the velocity [m/s] of a point and the angular velocity [rad/s] of its body.
+
+        The point is at `offset` [m] in the body's own frame; both velocities are in world axes.
         """
         q, offset = (
             vector(q, len(self.tree.home), "jacobian: q"),

@@ -1,4 +1,4 @@
-"""A robot as a scene: its shapes, and a rod to each body from the one that carries it."""
+"""The scene of a robot: its shapes, and a rod to each body from the one that carries it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def scene(robot: Robot) -> Scene:
-    """What the viewer draws of a robot; bodies whose meshes it cannot show are rods alone."""
+    """Make the scene of a robot; bodies whose meshes cannot be shown have only rods."""
     branches = [b.name for b in robot.tree.branches]
     order = [i for i, name in enumerate(branches) if name in robot.shapes]
     bodies = {branches[i]: tuple(s for s in robot.shapes[branches[i]] if _shown(s)) for i in order}
@@ -41,7 +41,7 @@ def scene(robot: Robot) -> Scene:
     at_home = np.asarray(robot.params["frame"])[:, :3, :3]
 
     def placed(p, q):
-        found = robot.tree.poses(q, p)  # traced, as all that follows of it
+        found = robot.tree.poses(q, p)  # traced, as everything that depends on it
         shown = found[np.array(order, int)]
         turned_since = found[carriers, :3, :3] @ np.swapaxes(at_home[carriers], 1, 2)
         axes = jnp.einsum("jab,jb->ja", turned_since, directions)
@@ -53,12 +53,12 @@ def scene(robot: Robot) -> Scene:
 
 
 def _symbol(twist: np.ndarray) -> Symbol:
-    """A ball for three turns, a slide for one that does not turn, a pin otherwise."""
+    """A ball for three rotations, a slide for a pure translation, a pin otherwise."""
     return "ball" if np.ndim(twist) == 2 else "pin" if np.any(_turn(twist)) else "slide"
 
 
 def _direction(twist: np.ndarray) -> np.ndarray:
-    """The axis that a joint turns about or slides along, in base axes at q = 0; none for a ball."""
+    """The axis that a joint turns about or slides along, in base axes at q = 0; zero for a ball."""
     if np.ndim(twist) == 2:
         return np.zeros(3)
     turn = _turn(twist)
@@ -71,9 +71,7 @@ def _turn(twist: np.ndarray) -> np.ndarray:
 
 
 def _shown(shape: Shape) -> bool:
-    """Whether the viewer takes it: a mesh must be there, in a format that it reads and not too
-    large.
-    """
+    """Return whether the viewer shows a shape: its mesh exists, is readable and not too large."""
     if shape.kind != "mesh":
         return True
     path = Path(str(shape.file))

@@ -1,5 +1,6 @@
-"""SDF, whose joints may close loops: the first joint that reaches a link carries it, every later
-one is a constraint.
+"""SDF, whose joints may close loops.
+
+The first joint that reaches a link carries it, every later one is a constraint.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from zwang.robots.sdf_specification import AXES, JOINTS_STAND_STILL, PART, RULES
 from zwang.robots.text import numbers
 
 GRAVITY = (0.0, 0.0, -9.8)
-"""SDF's own [m/s²], where no world gives another."""
+"""SDF's default gravity [m/s²], if no world gives another."""
 NEWEST = (1, 12)
-"""The newest version of the format that is known."""
+"""The newest supported version of the format."""
 
 
 def read(path: Path, *, floating: bool | None = None) -> Description:
-    """The model of an SDF file.
+    """Read the model of an SDF file.
 
     Args:
         path: the file.
@@ -39,13 +40,13 @@ def read(path: Path, *, floating: bool | None = None) -> Description:
             static model.
 
     Raises:
-        ModelError: one sentence for a file that makes no sense or needs what is not known here.
+        ModelError: one sentence for a file that is invalid or needs unsupported features.
     """
     return _Reading(opened(path), floating).description
 
 
 def _outermost(source: Source) -> Scope:
-    """The world of a file, or its model, with all names that are in them."""
+    """The world of a file, or its model, with all names in them."""
     worlds, models = source.root.findall("world"), source.root.findall("model")
     if len(worlds) > 1 or (worlds and models):
         raise ModelError(
@@ -64,7 +65,7 @@ def _outermost(source: Source) -> Scope:
             raise ModelError(f"{source.shown}: has 0 models, expected one or more in its world.")
         if scope.parts["link"]:
             raise ModelError(f"{source.shown}: a model with links is merged into the world.")
-        # a robot alone in its world has no need of prefixes
+        # A single robot in its world needs no prefixes.
         alone = moving if moving else static
         scope.open_models(alone[0] if len(alone) == 1 else None)
         return scope
@@ -144,7 +145,7 @@ class _Reading:
         """Names of joints that close loops; all others carry a link."""
         closing = set()
         for name, joint in self.joints.items():
-            # a gearbox couples others, and a type that is not known is listed as left out
+            # A gearbox is a coupling, and a joint of an unknown type is listed as unsupported.
             if not joint.known:
                 continue
             child = joint.child
@@ -155,7 +156,7 @@ class _Reading:
         return closing
 
     def _stands_on(self, link: str | None, other: str) -> bool:
-        """Whether a link is carried by another, or is it."""
+        """Return whether a link is carried by another, or is it."""
         while link is not None and link != other:
             link = self.joints[self.carriers[link]].parent if link in self.carriers else None
         return link == other
@@ -189,7 +190,7 @@ class _Reading:
         return Branch(link, parent, twists, inertia.mass, center, R @ inertia.tensor @ R.T, frame)
 
     def _is_free(self, scope: Scope) -> bool:
-        """Whether a link of a model moves where no joint carries it."""
+        """Return whether a link of a model is free if no joint carries it."""
         if self.floating is None or (self.floating and not all(self._statics())):
             return not scope.static
         return self.floating
@@ -201,7 +202,7 @@ class _Reading:
         at = joint.closing_frame()
         forces, pitch = [*joint.forces().values()], ()
         if joint.kind == "screw":
-            # the angle of a screw by its slide, which counts all turns
+            # the angle of a screw in terms of its slide, which counts all turns
             pitch, scale = (joint.pitch,), 2 * np.pi / joint.pitch
             forces = [AxisForce(x.damping, x.stiffness, x.rest, scale) for x in forces]
 
@@ -211,7 +212,7 @@ class _Reading:
         return Loop(joint.kind, on(joint.parent), on(joint.child), pitch, tuple(forces))
 
     def _refuse_repeated_parts(self) -> None:
-        """A joint with several axes names its parts, which must not be another joint's name."""
+        """Refuse names of the parts of a joint with several axes that are names of other joints."""
         parts = Counter(name for branch in self.description.branches for name in branch.joints)
         name, times = parts.most_common(1)[0] if parts else ("", 0)
         if times > 1:

@@ -17,16 +17,16 @@ from zwang.robots.sdf_joints import GEARBOX, TAGS, Joint
 def add_couplings(
     made: Description, joints: Mapping[str, Joint], carriers: Mapping[str, str], shown: str
 ) -> None:
-    """Take mimics and gearboxes over, of joints that carry links.
+    """Add mimics and gearboxes of joints that carry links.
 
     Args:
-        made: what has been found so far.
+        made: the description so far.
         joints: all joints by name.
         carriers: the joint that carries each link.
         shown: the file, for messages.
 
     Raises:
-        ModelError: for a joint that is not there, or joints that mimic each other in a circle.
+        ModelError: for a joint that does not exist, or joints that mimic each other in a circle.
     """
     dropped, loose, leaders = [], [], {}
     carrying = {*carriers.values()}
@@ -87,8 +87,9 @@ def _leader(
 
 
 def _gearbox(gear: Joint, hinges: list[Joint]) -> Coupling | None:
-    """θ₂ = −ratio θ₁, for the angles of parent and child on the reference body; None unless both
-    turn on it by hinges that carry one of the two.
+    """θ₂ = −ratio θ₁, for the angles of parent and child on the reference body.
+
+    None unless both turn on it by hinges that carry one of the two.
     """
     ratio = gear.number("gearbox_ratio", 1.0)
     given = (gear.element.findtext("gearbox_reference_body") or "").strip()

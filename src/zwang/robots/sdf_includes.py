@@ -18,7 +18,7 @@ from zwang.robots.text import parsed
 DEFAULT_VERSION = (1, 6)
 """The version of a file that names none."""
 DEEPEST = 16
-"""Files that include each other in a row; a circle would have no end."""
+"""Largest depth of files that include each other; a circle would have no end."""
 MERGE_SINCE = (1, 7)
 """Models of older versions may have axes in the model's frame, which merging would change."""
 
@@ -32,8 +32,8 @@ class Source:
         root: its element `sdf`.
         version: of the format, such as (1, 10).
         above: the files that include it, outermost first.
-        missing: what is included and not found, of all files together.
-        opened: every file with its root, the includes in them put beside, of all files together.
+        missing: included files that do not exist, of all files together.
+        opened: every file with its root and its opened includes, of all files together.
     """
 
     path: Path
@@ -53,7 +53,7 @@ def opened(path: Path, by: Source | None = None) -> Source:
     """Open an SDF file.
 
     Raises:
-        ModelError: for a file that is none, or that includes itself.
+        ModelError: for a file that is not SDF, or that includes itself.
     """
     above = () if by is None else (*by.above, by.path)
     if path in above or len(above) > DEEPEST:
@@ -71,7 +71,7 @@ def opened(path: Path, by: Source | None = None) -> Source:
 
 
 def _version(root: Element, path: Path) -> tuple[int, int]:
-    """Two whole numbers: 1.10 comes after 1.9."""
+    """Parse two integers: 1.10 comes after 1.9."""
     text = root.get("version")
     if text is None:
         return DEFAULT_VERSION
@@ -84,9 +84,7 @@ def _version(root: Element, path: Path) -> tuple[int, int]:
 
 
 def included(include: Element, by: Source) -> tuple[Source, Element | None]:
-    """The model that an include brings, with what the include says instead; None if its file is
-    not there.
-    """
+    """The model of an include, with overridden values; None if its file is missing."""
     uri = (include.findtext("uri") or "").strip()
     file = _file(uri, by.path)
     if file is None:
@@ -112,9 +110,7 @@ def included(include: Element, by: Source) -> tuple[Source, Element | None]:
 
 
 def merged(model: Element, source: Source) -> Iterator[Element]:
-    """The parts of a model as parts of the one that it is merged into, and a frame in the place of
-    its own.
-    """
+    """The parts of a model that is merged into another one, with a frame in place of its own."""
     name = f"_merged__{model.get('name')}__model__"
     if source.version < MERGE_SINCE:
         raise ModelError(

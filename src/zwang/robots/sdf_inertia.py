@@ -16,10 +16,10 @@ from zwang.robots.sdf_specification import SIZES
 from zwang.robots.text import numbers
 
 DENSITY = 1000.0
-"""Of collisions without their own [kg/m³]."""
+"""Default density of collisions [kg/m³]."""
 MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 OWN = (1.0, np.zeros(3), np.eye(3))
-"""Mass [kg], center [m] and inertia [kg·m²] of a link that gives none."""
+"""Default mass [kg], center [m] and inertia [kg·m²] of a link."""
 
 
 class Inertia(NamedTuple):
@@ -98,9 +98,7 @@ def _of_collisions(scope: Scope, link: Element, back: np.ndarray, where: str) ->
 
 
 def _solid(collision: Element, where: str) -> tuple[float, np.ndarray, np.ndarray] | None:
-    """Volume [m³], center [m], and principal moments for each kilogram [m²] of a shape; None for
-    one that is empty.
-    """
+    """Volume [m³], center [m], principal moments per kilogram [m²] of a shape; None if empty."""
     geometry = collision.find("geometry")
     shape = None if geometry is None or not len(geometry) else geometry[0]
     if shape is None or shape.tag == "empty":
@@ -140,7 +138,7 @@ def _cylinder(r: float, length: float):
 
 
 def _capsule(r: float, length: float):
-    """A cylinder between two half spheres, whose centers are 3r/8 beyond its ends."""
+    """A cylinder between two half spheres, whose centers of mass are 3r/8 beyond its ends."""
     tube, caps = np.pi * r * r * length, 4 / 3 * np.pi * r**3
     volume, away = tube + caps, length / 2 + 3 * r / 8
     cap = 0.4 * r * r - (3 * r / 8) ** 2

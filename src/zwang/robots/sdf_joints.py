@@ -1,4 +1,4 @@
-"""Joints of an SDF file: which links they join, their axes, and what acts along them.
+"""Joints of an SDF file: their links, their axes, and forces along these.
 
 | type | in the tree | closing a loop |
 |---|---|---|
@@ -27,27 +27,28 @@ from zwang.robots.sdf_specification import ENDLESS, RULES
 from zwang.robots.text import axes_about, numbers
 
 KINDS = by_format("sdf")
-"""Joints that are known, by the kind of joint that closes a loop with them."""
+"""Known joints, with the kind of joint that closes a loop with them."""
 GEARBOX = "gearbox"
 TAGS = ("axis", "axis2")
-"""Elements that hold the axes of a joint."""
+"""Elements of the axes of a joint."""
 PERPENDICULAR = 2e-5
-"""Angle by which the axes of a cross may miss a right angle [rad]: quarter turns in files of five
-digits are off by 4e-6."""
+"""Deviation of the axes of a cross from a right angle that is accepted [rad]: quarter turns in
+files of five digits are off by 4e-6.
+"""
 ONE_LINE = 1e-6
-"""Angle of two axes in a row [rad] below which they turn about one line, and one of them by itself
-moves nothing more."""
+"""Angle between two axes in a row [rad] below which they are one line, so that one of them is
+redundant.
+"""
 OBLIQUE = Rotation.from_rotvec([0.5, 0.7, 0.9]).as_matrix()
-"""Axes along which a ball joint that closes a loop is written. Files round angles to a few digits:
-in a linkage that is meant to be plane,
-the row across it would then be 1e-12 of the others, neither there nor none, and brought to unit
-length it would lock the linkage.
+"""Axes of the rows of a ball joint that closes a loop. Files round angles to a few digits: in a
+linkage that is meant to be planar, the row across it would otherwise be 1e-12 of the others,
+neither zero nor independent, and scaled to unit length it would lock the linkage.
 """
 
 
 @dataclasses.dataclass(frozen=True)
 class Joint:
-    """A joint as it stands in a file.
+    """A joint as declared in a file.
 
     Attributes:
         name: with the prefix of its model.
@@ -56,7 +57,7 @@ class Joint:
         frame: the joint's frame in the world, a rigid motion (4, 4).
         axes: unit vectors in the world, one for each element that its type takes.
         pitch: of a screw, the advance in a turn [m].
-        scope, element: where it stands.
+        scope, element: its place in the file.
     """
 
     name: str
@@ -71,7 +72,7 @@ class Joint:
 
     @property
     def known(self) -> bool:
-        """Whether it joins two links here."""
+        """Return whether its type is supported as a joint of two links."""
         return self.type in KINDS
 
     @property
@@ -113,9 +114,7 @@ class Joint:
         return {name: make(axis) for name, axis in zip(self.coordinates, self.axes, strict=True)}
 
     def closing_frame(self) -> np.ndarray:
-        """The frame in which the rows of a closing joint are written: z along a single axis; x and
-        y along two.
-        """
+        """The frame for the rows of a closing joint: z along a single axis; x and y along two."""
         at = self.frame.copy()
         if self.kind == "spherical":
             at[:3, :3] = OBLIQUE
@@ -152,7 +151,7 @@ class Joint:
         return made
 
     def ranges(self) -> dict[str, tuple[float, float]]:
-        """Least and greatest coordinates, by name, where the file has them."""
+        """Least and greatest coordinates, by name, if the file has them."""
         made = {}
         for tag, name in zip(TAGS, self.coordinates, strict=False):
             ends = [self.element.findtext(f"{tag}/limit/{side}") for side in ("lower", "upper")]
@@ -172,17 +171,17 @@ class Joint:
         return made
 
     def sizes(self, path: str) -> dict[str, float]:
-        """Positive numbers of its axes, by coordinate, where the file has them."""
+        """Positive numbers of its axes, by coordinate, if the file has them."""
         found = {}
         for tag, name in zip(TAGS, self.coordinates, strict=False):
-            # what is no number, or endless, is no limit
+            # an invalid or infinite number is not a limit
             with contextlib.suppress(ModelError):
                 if 0 < (x := self.number(f"{tag}/{path}", 0.0)) < ENDLESS:
                     found[name] = x
         return found
 
     def starts(self) -> dict[str, float]:
-        """Coordinates at the start, by name, where the file gives them."""
+        """Coordinates at the start, by name, if the file gives them."""
         if self.scope.source.version > RULES["joint/axis/initial_position"].until:
             return {}
         return {
@@ -196,7 +195,7 @@ def joint_of(scope: Scope, element: Element) -> Joint:
     """A joint of a scope.
 
     Raises:
-        ModelError: one sentence for what makes no sense.
+        ModelError: one sentence for an invalid joint.
     """
     own, type = element.get("name", ""), element.get("type", "")
     name, what = f"{scope.prefix}{own}", f"joint {own!r}"
@@ -245,7 +244,7 @@ def _axis(scope: Scope, element: Element, tag: str, what: str) -> np.ndarray:
     if axis is None or xyz is None:
         raise ModelError(f"{where} has no {tag}.")
     direction = numbers(xyz.text, 3, f"{where}: {tag}")
-    # normalized below, which would give NaN
+    # normalization below would give NaN
     if not np.any(direction):
         raise ModelError(f"{where}: {tag} is zero, expected a direction.")
     direction = direction / np.max(np.abs(direction))

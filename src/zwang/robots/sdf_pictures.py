@@ -1,6 +1,4 @@
-"""Pictures of the links of an SDF file. They are no reason to refuse a robot: what cannot be drawn
-is listed.
-"""
+"""Shapes of the links of an SDF file; those that cannot be drawn are listed, not refused."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ def add_pictures(scopes: list[Scope], made: Description) -> None:
                 color = None if given is None else color_of(given)
                 if given is not None and color is None:
                     colorless.append(full)
-                # a wrong frame is no matter of pictures
+                # An invalid frame is not an error of shapes and is raised.
                 frame = back @ scope.pose(visual, scope.local(name), f"link {name!r}: visual")
                 try:
                     drawn = _shape(visual, frame, color, scope.source.path)

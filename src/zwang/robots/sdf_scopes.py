@@ -1,9 +1,8 @@
-"""Scopes of an SDF file: its world and its models, nested and included ones, each with the names
-and the frames that are known in it.
+"""Scopes of an SDF file: its world and its nested and included models, with their names and frames.
 
-A pose is given in the frame that `relative_to` names, else in the frame of what is around it: of a
-joint in its child's, of a frame in the one that it is attached to. Frames may refer to each other
-in any order, so that they are found when they are asked for.
+A pose is given in the frame that `relative_to` names, otherwise in the enclosing frame: that of a
+joint in its child's, that of a frame in the one that it is attached to. Frames may refer to each
+other in any order, so they are resolved on demand.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from zwang.robots.sdf_specification import INERTIAL_RELATIVE_UNTIL
 from zwang.robots.text import numbers, of_quaternion, placed
 
 MODEL, WORLD, BETWEEN = "__model__", "world", "::"
-"""Names of the frames of a model and of the world, and what stands between nested names."""
+"""Names of the frames of a model and of the world, and the separator of nested names."""
 FRAMES = ("link", "frame", "joint", "model")
-"""Elements that have a frame, in the order in which a name is looked for."""
+"""Elements that have a frame, in the order in which a name is looked up."""
 POSE_FRAME_UNTIL, MODEL_AXES_UNTIL = (1, 6), (1, 4)
 """The last versions with the attribute `frame` of a pose, and with axes in the model's frame."""
 TRUE, FALSE = ("1", "true"), ("0", "false")
@@ -33,11 +32,11 @@ class Scope:
     """A world or a model.
 
     Attributes:
-        source: the file that it stands in.
+        source: its file.
         element: the world or model.
-        parent: the scope around it.
-        prefix: what stands before its names in the robot, "" or "model::".
-        static: whether it stands still, by itself or by what is around it.
+        parent: the enclosing scope.
+        prefix: of its names in the robot, "" or "model::".
+        static: whether it is at rest, by itself or by an enclosing scope.
         parts: its links, frames, joints and models by kind and name.
         models: its nested and included models by name.
     """
@@ -58,11 +57,11 @@ class Scope:
 
     @property
     def is_world(self) -> bool:
-        """Whether it is a world."""
+        """Return whether it is a world."""
         return self.element.tag == "world"
 
     def _contents(self) -> Iterator[Element]:
-        """Elements of the scope, includes replaced by what they bring."""
+        """Elements of the scope, includes replaced by their content."""
         for part in self.element:
             if part.tag != "include":
                 yield part
@@ -175,8 +174,8 @@ class Scope:
 
         Args:
             element: it may have no pose.
-            around: the frame that its pose is in if it names no other.
-            what: it, for messages.
+            around: the frame of its pose if it names no other.
+            what: the element, for messages.
         """
         pose, relative = element.find("pose"), _relative(element, self)
         if relative:
@@ -279,7 +278,7 @@ def _motion(pose: Element, where: str) -> np.ndarray:
 
 
 def truth(text: str | None, where: str, default: bool) -> bool:
-    """A truth value as SDF writes it.
+    """Parse a truth value of SDF.
 
     Raises:
         ModelError: for anything else.

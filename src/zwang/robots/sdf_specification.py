@@ -1,5 +1,4 @@
-"""SDF's elements and attributes, and what becomes of each: the reader, the documentation and the
-tests take them from here.
+"""SDF's elements and attributes with their treatment, for the reader, documentation and tests.
 
 The names are those of the format's description, versions 1.5 to 1.12 (the files `sdf/1.*/*.sdf` of
 sdformat), read at 2ace536.
@@ -16,23 +15,23 @@ from zwang.errors import ModelError
 from zwang.robots.description import CONTACTS, FRICTION, LIMITS, Description
 
 Fate = Literal["acts", "drawn", "names", "listed"]
-"""What becomes of an element: it changes the motion, it changes pictures, it only gives a name to
-something, or `Robot.unsupported` lists it.
+"""Treatment of an element: it changes the motion, it changes pictures, it only names something, or
+`Robot.unsupported` lists it.
 """
 ENDLESS = 1e16
-"""Limits of this size are none: files write them for infinity."""
+"""Size from which on a limit counts as none: files write such limits for infinity."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """What becomes of an element or attribute.
+    """Treatment of an element or attribute.
 
     Attributes:
-        fate: what becomes of it.
-        what: what it does in the model, or under which words it is listed.
-        many: of an element, whether it may stand more than once.
-        until: the last version of the format that has it; later files have it in vain.
-        neutral: of what is listed, whether a text changes nothing, which is not listed then.
+        fate: its treatment.
+        what: its role in the model, or the words under which it is listed.
+        many: of an element, whether it may occur more than once.
+        until: the last version of the format that has it; it has no effect in later files.
+        neutral: of a listed one, whether a text has no effect and is not listed.
     """
 
     fate: Fate
@@ -43,7 +42,7 @@ class Rule:
 
 
 def number(accepted: Callable[[float], bool]) -> Callable[[str], bool]:
-    """Whether a text is a number that changes nothing."""
+    """Make a test of whether a text is a number without effect."""
 
     def neutral(text: str) -> bool:
         try:
@@ -94,7 +93,7 @@ SIZES = {
 
 
 def _geometry(path: str, fate: Fate, shapes: dict[str, tuple[str, ...]]) -> dict[str, Rule]:
-    """The rules of a shape; shapes that are not known are listed."""
+    """The rules of a shape; unknown shapes are listed."""
     made = {f"{path}/geometry": Rule(fate, "a shape")}
     for kind, names in shapes.items():
         made[f"{path}/geometry/{kind}"] = Rule(fate, f"a {kind}")
@@ -282,18 +281,18 @@ RULES: dict[str, Rule] = {
     "joint/physics": Rule("listed", ENGINES),
     "joint/sensor": Rule("listed", SENSORS, many=True),
 }
-"""Every element, and every attribute behind an `@`, by its path below the nearest world, model,
-link or joint. What is inside of an element that is listed is listed with it.
+"""Every element, and every attribute after an `@`, by its path below the nearest world, model, link
+or joint. The content of a listed element is listed with it.
 """
 OPENED = ("world", "model", "link", "joint")
 """Elements whose parts have paths of their own."""
 
 
 def judge(roots: list[tuple[Element, tuple[int, int]]], made: Description, shown: str) -> None:
-    """List what the model leaves out of files, given by their roots and versions.
+    """List the content of files that the model omits, given their roots and versions.
 
     Raises:
-        ModelError: for an element that stands twice where the format has one.
+        ModelError: for an element that occurs twice where the format has one.
     """
     found: dict[str, dict[str, list[str]]] = {rule.what: {} for rule in RULES.values()}
     found[PART] = {}
@@ -310,7 +309,7 @@ def judge(roots: list[tuple[Element, tuple[int, int]]], made: Description, shown
 def _listed(
     element: Element, path: str, owner: str, version: tuple[int, int], shown: str
 ) -> Iterator[tuple[str, str, str]]:
-    """What is listed of an element: under which words, what, and what has it."""
+    """Yield the omitted content of an element: the words, the content, and its owner."""
     for attribute, value in element.attrib.items():
         rule = RULES.get(f"{path}@{attribute}")
         if attribute.startswith("xmlns"):
@@ -326,7 +325,7 @@ def _listed(
         if rule is not None and version > rule.until:
             rule = None
         if rule is not None and not rule.many and child.tag in seen:
-            if key.startswith("link/visual/"):  # a picture refuses no robot
+            if key.startswith("link/visual/"):  # An invalid picture does not refuse a robot.
                 yield PART, f"a second {key}", name
                 continue
             where = f"{path} {owner!r}" if owner else path
@@ -343,7 +342,7 @@ def _listed(
 
 
 def _owner(child: Element, owner: str) -> str:
-    """Who has something: the link, the joint, or else the part itself."""
+    """The owner of a part: the link, the joint, or else the part itself."""
     if child.tag in OPENED or not owner:
         return child.get("name") or child.get("filename") or owner
     return owner

@@ -1,4 +1,4 @@
-"""XML as robot files have it, read without entities or anything from elsewhere."""
+"""XML and numbers of robot files, read without entities or external content."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from zwang.files.xml import parsed_xml
 
 PICTURES, COLORS = "pictures that cannot be drawn", "colors that are none"
 MESHES = "meshes that are not found, which are for pictures only"
-"""What is listed of pictures, which are no reason to refuse a robot."""
+"""Words under which omitted pictures are listed."""
 
 
 def parsed(path: Path) -> tuple[str, Element]:
     """Text and root element of a file.
 
     Raises:
-        ModelError: for a file that cannot be read, is no XML, or declares a document type, in which
-            entities could hide.
+        ModelError: for a file that cannot be read, is not XML, or declares a document type, in
+            which entities could hide.
     """
     text = read_text(path, "xml_size")
     return text, parsed_xml(text, shown_path(path))
 
 
 def numbers(text: str | None, count: int, where: str, default=None) -> np.ndarray:
-    """A list of a given count of numbers.
+    """Parse a given count of numbers.
 
     Raises:
-        ModelError: if there are others, naming where.
+        ModelError: for any other text, naming where.
     """
     if text is None:
         if default is None:
@@ -54,12 +54,12 @@ def numbers(text: str | None, count: int, where: str, default=None) -> np.ndarra
 
 
 def placed(place, angles) -> np.ndarray:
-    """The rigid motion (4, 4) of a place [m] and of roll, pitch and yaw [rad] about fixed axes."""
+    """The rigid motion (4, 4) of a position [m] and roll, pitch, yaw [rad] about fixed axes."""
     return _motion(place, Rotation.from_euler("xyz", angles))
 
 
 def of_quaternion(place, quaternion) -> np.ndarray:
-    """The rigid motion (4, 4) of a place [m] and a quaternion (w, x, y, z)."""
+    """The rigid motion (4, 4) of a position [m] and a quaternion (w, x, y, z)."""
     return _motion(place, Rotation.from_quat(np.roll(quaternion, -1)))
 
 
@@ -70,11 +70,9 @@ def _motion(place, turned: Rotation) -> np.ndarray:
 
 
 def axes_about(axis: np.ndarray) -> np.ndarray:
-    """Axes in columns whose z is a given unit vector, turned from the original ones by the least
-    angle.
-    """
+    """Axes in columns whose z is a given unit vector, by the rotation of least angle."""
     x, y, z = axis
-    # half way between z and the axis; 1 + z would lose its digits where they are nearly opposite
+    # halfway between z and the axis; 1 + z would lose digits for nearly opposite directions
     half = np.array([1.0 + z if z > 0 else (x * x + y * y) / (1.0 - z), -y, x, 0.0])
     half = half / np.max(np.abs(half)) if np.any(half) else np.array([0.0, 1.0, 0.0, 0.0])
     turned = Rotation.from_quat(np.roll(half, -1)).as_matrix()
@@ -82,7 +80,7 @@ def axes_about(axis: np.ndarray) -> np.ndarray:
 
 
 def origin(element: Element, where: str) -> np.ndarray:
-    """The frame (4, 4) of a URDF's element in the one around it, from its `origin`."""
+    """The frame (4, 4) of a URDF's element in the enclosing one, from its `origin`."""
     child = element.find("origin")
     given = {} if child is None else child.attrib
     place = numbers(given.get("xyz"), 3, where, (0, 0, 0))
@@ -126,8 +124,10 @@ def color_of(text: str | np.ndarray) -> np.ndarray | None:
 
 
 def found(address: str, beside: Path) -> str:
-    """The path of a file that a robot file names, by `package://`, `model://` or `file://`, or
-    relative to itself; as named if there is no such file.
+    """The path of a file that a robot file names.
+
+    The name may begin with `package://`, `model://` or `file://`, or be relative to the robot file.
+    It is returned unchanged if there is no such file.
     """
     scheme, _, rest = address.rpartition("://")
     if scheme in ("package", "model"):

@@ -1,5 +1,7 @@
-"""URDF: a tree of links. Mass, center and inertia are taken as they stand, zero included: whether a
-motion has mass is asked of the whole robot, before it is run.
+"""URDF: a tree of links.
+
+Mass, center and inertia are used unchanged, zero included: whether every motion has inertia is
+checked for the whole robot, before it is run.
 """
 
 from __future__ import annotations
@@ -24,14 +26,14 @@ from zwang.robots.urdf_specification import judge
 KINDS = by_format("urdf")
 """Kinds of joints by their names in URDF."""
 FLOATING = "floating"
-"""URDF's joint that holds nothing: three slides and a ball joint."""
+"""URDF's joint without constraints: three slides and a ball joint."""
 GRAVITY = (0.0, 0.0, -9.81)
-"""A URDF has no gravity of its own [m/s²]."""
+"""Default gravity [m/s²]; URDF files have none."""
 INERTIA = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
 
 def read(path: Path, root: Element, *, floating: bool | None = None) -> Description:
-    """The robot of a URDF file.
+    """Read the robot of a URDF file.
 
     Args:
         path: the file.
@@ -39,7 +41,7 @@ def read(path: Path, root: Element, *, floating: bool | None = None) -> Descript
         floating: whether links without a joint are free; they are held by default.
 
     Raises:
-        ModelError: one sentence for a file that makes no sense.
+        ModelError: one sentence for an invalid file.
     """
     return _Reading(path, root, floating).description
 
@@ -65,7 +67,7 @@ class _Reading:
         self._tell()
 
     def _by_name(self, root: Element, tag: str) -> dict[str, Element]:
-        """Links or joints by their names, of which none may stand twice."""
+        """Links or joints by name; a repeated name is refused."""
         made: dict[str, Element] = {}
         for element in root.findall(tag):
             name = element.get("name")
@@ -167,7 +169,7 @@ class _Reading:
             equations = JOINT_KINDS[KINDS[kind]].space
             assert equations is not None
             at = frame.copy()
-            # a ball joint is blind to an axis: its attitude is in the axes of the joint's frame
+            # A ball joint has no axis: its attitude is in the axes of the joint's frame.
             if equations.freedoms and equations.blind != "both":
                 at[:3, :3] = frame[:3, :3] @ axes_about(self._axis(name, joint))
             twists = {f"{name}{end}": twist for end, twist in equations.twists(at).items()}
@@ -196,20 +198,20 @@ class _Reading:
         return direction / np.linalg.norm(direction)
 
     def _range(self, name: str, joint: Element, kind: str | None) -> None:
-        """Keep how far a joint may go, which a continuous one has not."""
+        """Record the range of a joint; a continuous joint has none."""
         given = joint.find("limit")
         if given is None or kind == "continuous":
             return
         try:
             least, most = (float(given.get(side, 0.0)) for side in ("lower", "upper"))
         except ValueError:
-            # it does not act, and is listed
+            # no effect; it is listed
             return
         if least <= most:
             self.description.ranges[name] = (least, most)
 
     def _resistance(self, name: str, joint: Element) -> None:
-        """Keep the dry friction and the largest effort of a joint, where they are numbers."""
+        """Record the dry friction and the largest effort of a joint, if they are numbers."""
         made = self.description
         for found, tag, word in (
             (made.frictions, "dynamics", "friction"),
@@ -253,7 +255,7 @@ class _Reading:
     # --- joints that follow others
 
     def _couple(self) -> None:
-        """Take mimics over, of and by joints with one coordinate."""
+        """Add mimics of and by joints with one coordinate."""
         single = {name for b in self.description.branches for name in b.joints} & {*self.joints}
         single -= {name for name, x in self.joints.items() if x.get("type") == FLOATING}
         drivers, dropped = {}, []
@@ -309,7 +311,7 @@ class _Reading:
     def _number(
         self, element: Element, tag: str, attribute: str, where: str, default: float | None = None
     ) -> float:
-        """A number of a child of an element; a default of None means that it must be there."""
+        """A number of a child of an element; a default of None means that it is required."""
         child = element.find(tag)
         given = None if child is None else child.get(attribute)
         what = f"{self.shown}: {where}: {tag} {attribute}"

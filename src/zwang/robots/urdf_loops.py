@@ -1,14 +1,15 @@
-"""Closed loops of a URDF from a YAML file beside it, in the format of the models of
-example-parallel-robots (V. Batto and L. De Matteis, LAAS-CNRS and Inria;
-https://github.com/Gepetto/example-parallel-robots, `completeRobotLoader`).
+"""Closed loops of a URDF from a YAML file in its folder.
+
+The format is that of the models of example-parallel-robots (V. Batto and L. De Matteis, LAAS-CNRS
+and Inria; https://github.com/Gepetto/example-parallel-robots, `completeRobotLoader`).
 
     closed_loop: [[frame, frame], ...]   frames that coincide: links, or joints for their children
-    type: [6d, 3d, ...]                  of each loop: place and attitude, or the place alone
+    type: [6d, 3d, ...]                  of each loop: position and attitude, or position alone
     name_mot: [joint, ...]               joints with a motor
     joint_name: [joint, ...]             joints of another kind than the URDF says
     joint_type: [SPHERICAL, ...]         their kinds; also FIXED, UJOINT_XY and other pairs of axes
 
-Joints of `UJOINT_XY` are two hinges, named with `_X` and `_Y` at the end, about these axes of the
+Joints of `UJOINT_XY` are two hinges, named with the suffixes `_X` and `_Y`, about these axes of the
 joint's frame. The text is parsed to plain words alone: tags of YAML construct nothing.
 """
 
@@ -35,21 +36,21 @@ LOOPS = {"6d": "fixed", "3d": "spherical"}
 AXES = {"X": "1 0 0", "Y": "0 1 0", "Z": "0 0 1"}
 CROSSES = {f"UJOINT_{a}{b}": (a, b) for a, b in itertools.permutations(AXES, 2)}
 JOINTS = {"SPHERICAL": "spherical", "FIXED": "fixed"}
-"""Types of URDF, Bullet's spherical one included, by their names in the format."""
+"""Types of URDF, including Bullet's spherical one, by their names in the format."""
 KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
 ACTING = ("limit", "dynamics", "safety_controller", "calibration", "mimic")
-"""Elements of a joint that say nothing of the two hinges in its place."""
+"""Elements of a joint that do not apply to the two hinges that replace it."""
 
 
 def read(path: Path, *, floating: bool | None = None) -> Description:
-    """The robot of a YAML file: the URDF beside it, with its loops, motors and kinds of joints.
+    """Read the robot of a YAML file: a URDF with loops, motors and kinds of joints.
 
     Args:
-        path: the file; the URDF has its name, or is the only one of the folder.
+        path: the file; the URDF in its folder has its name, or is the only one.
         floating: as in `zwang.robots.urdf.read`.
 
     Raises:
-        ModelError: one sentence for a file that makes no sense.
+        ModelError: one sentence for an invalid file.
     """
     shown = shown_path(path)
     given = _contents(path, shown)
@@ -85,13 +86,13 @@ def _urdf_beside(path: Path, shown: str) -> Path:
 
 
 def _contents(path: Path, shown: str) -> dict[str, list]:
-    """The lists of the file by key: of pairs of words under `closed_loop`, of words else."""
+    """The lists of the file by key: of pairs of words under `closed_loop`, of words otherwise."""
     require("yaml", "robots", "a file of loops (YAML)")
     import yaml
 
     text = read_text(path, "toml_size")
     try:
-        # nodes only: no tag of the file is resolved to an object, and no name to a number
+        # Nodes only: no tag of the file is resolved to an object, and no name to a number.
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         mark, what = getattr(error, "problem_mark", None), getattr(error, "problem", None)
@@ -149,7 +150,7 @@ def _words(node, where: str, depth: int) -> list:
 
 
 def _change_joints(root: Element, given: dict[str, list], shown: str) -> list[str]:
-    """Give joints the kinds that the file says; returns the elements of theirs that are lost."""
+    """Change the kinds of joints as the file says; returns the elements that are lost."""
     joints = {x.get("name"): x for x in root.findall("joint")}
     expected, dropped = [*JOINTS, *CROSSES], []
     changed: set[str] = set()
@@ -173,7 +174,7 @@ def _change_joints(root: Element, given: dict[str, list], shown: str) -> list[st
 
 
 def _cross(root: Element, joint: Element, axes: tuple[str, str]) -> None:
-    """Put two hinges in the place of a joint, about axes of its frame."""
+    """Replace a joint by two hinges, about axes of its frame."""
     name = joint.get("name")
     link = f"{name}_{axes[0]}"
     first, second = (
@@ -219,7 +220,7 @@ def _close(made: Description, root: Element, given: dict[str, list], shown: str)
 
 
 def _drive(made: Description, root: Element, motors: Sequence[str], shown: str) -> None:
-    """Put motors at joints with one coordinate."""
+    """Add motors at joints with one coordinate."""
     joints = {x.get("name"): x for x in root.findall("joint")}
     alone = [b.joints for b in made.branches if len(b.joints) == 1]
     single = {n for twists in alone for n, twist in twists.items() if np.ndim(twist) == 1}

@@ -1,6 +1,4 @@
-"""Pictures of the links of a URDF. They are no reason to refuse a robot: what cannot be drawn is
-listed.
-"""
+"""Shapes of the links of a URDF; those that cannot be drawn are listed, not refused."""
 
 from __future__ import annotations
 
@@ -30,12 +28,12 @@ SIZES: dict[str, tuple[tuple[str, str], ...]] = {
     "capsule": (("radius", ""), ("length", "")),
     "mesh": (("scale", "1 1 1"),),
 }
-"""Numbers of a shape, and what stands for one that is left out."""
+"""Numbers of a shape, with default values."""
 FILE = "filename"
 
 
 def add_pictures(root: Element, made: Description, path: Path) -> None:
-    """Add the shapes of all links; those for contacts where a link has no others."""
+    """Add the shapes of all links, or those for contacts if a link has no others."""
     materials = {m.get("name"): m for m in root.findall("material")}
     odd, colorless, lost = [], [], []
     for link in root.findall("link"):
@@ -53,7 +51,7 @@ def add_pictures(root: Element, made: Description, path: Path) -> None:
             if drawn.file is not None and not is_file(drawn.file):
                 lost.append(f"{drawn.file} ({name})")
         for collision in link.findall("collision"):
-            # what has no shape that is known stays listed among the contacts
+            # unknown shapes stay listed among the contacts
             with contextlib.suppress(ModelError):
                 made.touching.setdefault(name, []).append(_shape(collision, None, path))
     made.leave_out(PICTURES, odd)

@@ -1,5 +1,4 @@
-"""URDF's elements and attributes, and what becomes of each: the reader, the documentation and the
-tests take them from here.
+"""URDF's elements and attributes with their treatment, for the reader, documentation and tests.
 
 The names are those of the schema of URDF 1.0 (`urdf.xsd` of urdfdom) and of the pages that describe
 the format: capsules, quaternions and limits of acceleration came later.
@@ -16,8 +15,8 @@ from zwang.errors import ModelError
 from zwang.robots.description import CONTACTS, FRICTION, LIMITS, Description
 
 Fate = Literal["acts", "drawn", "names", "listed"]
-"""What becomes of an entry: it changes the motion, it changes pictures, it only gives a name to
-something, or `Robot.unsupported` lists it.
+"""Treatment of an entry: it changes the motion, it changes pictures, it only names something, or
+`Robot.unsupported` lists it.
 """
 
 
@@ -26,10 +25,10 @@ class Entry:
     """An element or attribute.
 
     Attributes:
-        fate: what becomes of it.
-        what: what it does in the model, or under which words it is listed.
-        many: of an element, whether it may stand more than once.
-        inside: of an element that is listed, whether that stands for everything inside of it.
+        fate: its treatment.
+        what: its role in the model, or the words under which it is listed.
+        many: of an element, whether it may occur more than once.
+        inside: of a listed element, whether it stands for its whole content.
     """
 
     fate: Fate
@@ -57,7 +56,7 @@ def _pose(path: str, fate: Fate, what: str) -> dict[str, Entry]:
 
 
 def _shape(path: str) -> dict[str, Entry]:
-    """The entries of what is seen, which may be the shape for contacts."""
+    """The entries of a visual, which may be the shape for contacts."""
     sizes = {
         "box": ("size",),
         "cylinder": ("radius", "length"),
@@ -153,23 +152,24 @@ ENTRIES: dict[str, Entry] = {
     "sensor": Entry("listed", PROGRAMS, many=True, inside=True),
     "model_state": Entry("listed", PROGRAMS, many=True, inside=True),
 }
-"""Every element, and every attribute behind an `@`, by its path below `robot`."""
+"""Every element, and every attribute after an `@`, by its path below `robot`."""
 DEFAULTS = {
     "joint/limit@effort": 0.0,
     "joint/limit@velocity": 0.0,
     "joint/dynamics@friction": 0.0,
 }
-"""Attributes that change nothing at one value, which files write out: they are not listed then."""
+"""Attributes without effect at one value, which files often contain: it is not listed."""
 XACRO = ("xacro:property", "xacro:macro", "xacro:arg")
-"""Elements of xacro that make nothing by themselves."""
+"""Elements of xacro that generate nothing by themselves."""
 
 
 def judge(root: Element, made: Description, shown: str) -> None:
-    """List what the model leaves out of a file, in the order of `ENTRIES`, then what URDF does not
-    have.
+    """List the content of a file that the model omits.
+
+    The order is that of `ENTRIES`, followed by content unknown to URDF.
 
     Raises:
-        ModelError: for an element that stands twice where the format has one.
+        ModelError: for an element that occurs twice where the format has one.
     """
     found: dict[str, dict[str, list[str]]] = {entry.what: {} for entry in ENTRIES.values()}
     for group, key, owner in _listed(root, "", "", shown):
@@ -182,7 +182,7 @@ def judge(root: Element, made: Description, shown: str) -> None:
 
 
 def _listed(element: Element, path: str, owner: str, shown: str) -> Iterator[tuple[str, str, str]]:
-    """What is listed of an element: under which words, what, and the link or joint that has it."""
+    """Yield the omitted content of an element: the words, the content, and its link or joint."""
     for attribute, value in element.attrib.items():
         key = f"{path}@{attribute}"
         entry = ENTRIES.get(key)
@@ -209,7 +209,8 @@ def _listed(element: Element, path: str, owner: str, shown: str) -> Iterator[tup
         elif entry.inside:
             yield entry.what, key, name
         else:
-            # limits are listed by their attributes, so that a limit of speed alone is no other
+            # Limits are listed by their attributes, so that a limit of speed alone does not list
+            # others.
             if entry.fate == "listed" and key != "joint/limit":
                 yield entry.what, key, name
             yield from _listed(child, key, name, shown)
@@ -228,7 +229,7 @@ def _is_default(key: str, value: str) -> bool:
 
 
 def _refuse_xacro(tag: str, shown: str) -> None:
-    """Refuse what xacro has still to write out: links and joints would be missing."""
+    """Refuse macros of xacro that are not expanded: links and joints would be missing."""
     if tag.startswith("xacro:") and tag not in XACRO:
         raise ModelError(
             f"{shown}: has the element {tag}, which xacro replaces by links and joints: write "

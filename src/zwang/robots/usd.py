@@ -1,8 +1,8 @@
-"""Universal Scene Description as text: rigid bodies and joints of `UsdPhysics`, which may close
-loops. Joints carry bodies in a tree as far as they can, driven ones first, and those that are out
-of the articulation last; all others are constraints.
+"""Universal Scene Description as text: rigid bodies and joints of `UsdPhysics`.
 
-Frames of both ends of a joint meet at its zero; where bodies lie in the file gives the start.
+Joints carry bodies in a tree as far as they can, driven ones first, and those excluded from the
+articulation last; all others close loops and are constraints. Frames of both ends of a joint
+coincide at its zero; the positions of bodies in the file give the start.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ STANDARD_GRAVITY, MAGNITUDE = 9.81, "physics:gravityMagnitude"
 ARMATURES = ("physxJoint:armature", "newton:armature", "mjc:armature")
 FRICTIONS = ("physxJoint:jointFriction", "newton:friction", "mjc:frictionloss")
 COMPOSED = ("references", "payload", "variant sets", "inherits", "specializes")
-"""Metadata of prims that have more than stands in the file."""
+"""Metadata of prims whose content is not all in the file."""
 TAKEN = {
     *("axis", "body0", "body1", "localPos0", "localPos1", "localRot0", "localRot1"),
     *("lowerLimit", "upperLimit", "jointEnabled", "excludeFromArticulation", "collisionEnabled"),
@@ -41,18 +41,18 @@ TAKEN = {
     *("principalAxes", "rigidBodyEnabled", "kinematicEnabled", "startsAsleep", "velocity"),
     *("angularVelocity", "gravityDirection", "gravityMagnitude", "approximation"),
 }
-"""Attributes of `physics:` that are read, or change nothing where they stand as they are read."""
+"""Attributes of `physics:` that are read, or have no effect."""
 
 
 def read(path: Path, *, floating: bool | None = None) -> Description:
-    """The robot of a text of Universal Scene Description.
+    """Read the robot of a text of Universal Scene Description.
 
     Args:
         path: the file.
         floating: whether a root that no joint holds is free; by default it is.
 
     Raises:
-        ModelError: one sentence for a file that makes no sense or needs what is not known here.
+        ModelError: one sentence for a file that is invalid or needs unsupported features.
     """
     return _Reading(path, floating).description
 
@@ -61,8 +61,8 @@ class _Joint:
     """A joint between two bodies, None for the ground, with its frames on both, z along its axis.
 
     Attributes:
-        driven: whether it has a motor, which only one that carries a body can have.
-        is_closing: whether the file takes it out of the articulation.
+        driven: whether it has a motor, which only a joint that carries a body can have.
+        is_closing: whether the file excludes it from the articulation.
     """
 
     def __init__(self, prim: Prim, ends: tuple, frames: tuple):
@@ -73,11 +73,11 @@ class _Joint:
 
     @property
     def rank(self) -> int:
-        """Those of a lower one carry bodies first."""
+        """Priority: joints of lower rank carry bodies first."""
         return 0 if self.driven else 2 if self.is_closing else 1
 
     def number(self, names, default: float = 0.0) -> float:
-        """The first of some attributes that is there."""
+        """The first of some attributes that exists."""
         for name in names:
             if isinstance(found := self.prim.attributes.get(name), float):
                 return found
@@ -135,7 +135,7 @@ class _Reading:
             return STANDARD_GRAVITY * down
         given = self._numbers(found, "physics:gravityDirection", 3, (0.0, 0.0, 0.0))
         asked = found.attributes.get(MAGNITUDE)
-        # a negative number, −inf by default, is that of the Earth
+        # a negative number, −inf by default, means the Earth's gravity
         size = -1.0 if asked == -math.inf else self._numbers(found, MAGNITUDE, 1, (-1.0,))[0]
         direction = given / np.linalg.norm(given) if np.any(given) else down
         return (STANDARD_GRAVITY if size < 0 else size * self.meter) * direction
@@ -168,7 +168,7 @@ class _Reading:
         return given / np.linalg.norm(given)
 
     def _pose(self, prim: Prim) -> np.ndarray:
-        """The frame of a prim in space, its scales left out [m]."""
+        """The frame of a prim in space, without its scales [m]."""
         pose = np.eye(4)
         at: Prim | None = prim
         while at is not None:
@@ -194,7 +194,7 @@ class _Reading:
             elif kind.startswith("rotate") and {*kind[6:]} <= {*"XYZ"}:
                 order = kind[6:].lower()
                 angles = self._numbers(prim, word, len(order), np.zeros(len(order)))
-                # the three numbers are about x, y and z, whatever the order
+                # The three numbers are about x, y and z, whatever the order.
                 given = angles if len(order) == 1 else [angles["xyz".index(c)] for c in order]
                 step = np.eye(4)
                 step[:3, :3] = Rotation.from_euler(order, given, degrees=True).as_matrix()
@@ -224,7 +224,7 @@ class _Reading:
 
     @staticmethod
     def _is_rigid(R: np.ndarray) -> bool:
-        # of numbers in single precision
+        # for numbers in single precision
         orthogonal = np.allclose(R @ R.T, np.eye(3), rtol=0, atol=1e-5)
         return bool(orthogonal and np.cross(R[0], R[1]) @ R[2] > 0)
 
@@ -301,7 +301,7 @@ class _Reading:
 
     def _grow(self, floating: bool | None) -> list[_Joint]:
         """Carry all bodies, and return the joints that close loops."""
-        waiting = sorted(self.joints, key=lambda x: x.rank)  # keeps their order otherwise
+        waiting = sorted(self.joints, key=lambda x: x.rank)  # a stable sort
         held: set[str | None] = {None}
         closing: list[_Joint] = []
         while len(self.homes) < len(self.bodies):
@@ -343,7 +343,7 @@ class _Reading:
         frame = (np.eye(4) if parent is None else self.homes[parent]) @ near
         equations = JOINT_KINDS[joint.kind].space
         assert equations is not None
-        # a coordinate counts from the first body to the second one
+        # A coordinate is that of the second body relative to the first.
         sign = 1.0 if forward else -1.0
         twists = {
             f"{joint.name}{end}": twist if np.ndim(twist) == 2 else sign * twist
@@ -356,7 +356,7 @@ class _Reading:
             self._resistance(joint)
 
     def _start(self, joint, names, near, far, parent, child, sign) -> None:
-        """Coordinates at which bodies lie as in the file."""
+        """Coordinates of the bodies' poses in the file."""
         there = np.eye(4) if parent is None else self.poses[parent]
         between = inverse(there @ near) @ self.poses[child] @ far
         if joint.kind == "revolute":

@@ -1,7 +1,7 @@
 """The text of Universal Scene Description (`#usda 1.0`) as a tree of prims with their attributes.
 
-What other layers would add (references, payloads, variants, samples of time) is kept by name and
-not followed.
+Content of other layers (references, payloads, variants, time samples) is recorded by name and not
+followed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Prim:
         metadata: the entries in parentheses after its name.
         attributes: values by name; relations are paths.
         children: prims inside it.
-        parent: the prim that it is in.
+        parent: the enclosing prim.
     """
 
     kind: str
@@ -64,7 +64,7 @@ class Prim:
         return tuple(self.metadata.get("apiSchemas") or ())
 
     def all(self) -> Iterator[Prim]:
-        """It and all that is inside it."""
+        """The prim and all prims inside it."""
         yield self
         for child in self.children:
             yield from child.all()
@@ -115,7 +115,7 @@ class _Reading:
         return word
 
     def _met(self, sign: str) -> bool:
-        """Take a sign if it comes next."""
+        """Consume a token if it comes next."""
         if self._next() != ("sign", sign):
             return False
         self.at += 1
@@ -151,7 +151,7 @@ class _Reading:
                 self._variants(made)
             elif not self._met(";"):
                 self._property(made)
-        # an abstract class is what others are made from
+        # an abstract class is only a template of others
         if word != "class":
             parent.children.append(made)
 
@@ -163,7 +163,7 @@ class _Reading:
         self._skip("}")
 
     def _skip(self, end: str) -> None:
-        """Go on behind the sign that closes what has been opened."""
+        """Skip past the token that closes the open bracket."""
         open_ = [end]
         while open_:
             kind, word = self._next()
@@ -190,7 +190,7 @@ class _Reading:
             self._entries(")")
 
     def _entries(self, end: str, depth: int = 0) -> dict:
-        """Named values, each by its own name, up to a sign."""
+        """Named values, each by its own name, up to a token."""
         found: dict = {}
         while not self._met(end):
             if self._met(";") or self._met(","):
@@ -232,7 +232,7 @@ class _Reading:
                     made.append(self._value(depth + 1))
             return made
         if word == "{":
-            if self._next()[0] == "number":  # samples of time
+            if self._next()[0] == "number":  # time samples
                 self._skip("}")
                 return None
             return self._entries("}", depth + 1)

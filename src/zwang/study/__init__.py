@@ -1,20 +1,20 @@
-"""Parameter studies: many cases of one model, in parts that are finished one by one.
+"""Parameter studies: many cases of one model, computed in parts.
 
-| file | what |
+| file | content |
 |---|---|
-| `sampling.py` | which cases: `grid`, `sobol`, `draws` over ranges, values and distributions |
-| `outputs.py` | what is kept of a motion: numbers by name |
-| `plan.py` | a study as data and functions: what each part computes |
-| `content.py` | what a study depends on, as a digest |
-| `folder.py` | parts on the disk: one Parquet file each, and what they belong to |
-| `engine.py` | parts side by side in this process, or on workers of dask.distributed |
+| `sampling.py` | sampling of the cases: `grid`, `sobol`, `draws` over ranges and distributions |
+| `outputs.py` | the outputs of a motion: numbers by name |
+| `plan.py` | a study as data and functions: the computation of each part |
+| `content.py` | a digest of everything that a study depends on |
+| `folder.py` | the parts on disk, one Parquet file each, with a manifest |
+| `engine.py` | parallel parts in this process, or on workers of dask.distributed |
 | `sweep.py` | `sweep`: the study from its arguments to its result |
 | `monte_carlo.py` | `monte_carlo`: a study of a closed loop with random numbers |
-| `success.py` | conditions of success, and rates with their confidence |
+| `success.py` | conditions of success, and rates with their confidence intervals |
 | `result.py` | `Sweep`: the table, failures, indices, worst cases |
 | `report.py` | the page of a study |
-| `long_run.py` | `long_run`, `resume`: a run that outlives its process |
-| `keeper.py` | what keeps its steps while it goes on |
+| `long_run.py` | `long_run`, `resume`: a run that survives its process |
+| `keeper.py` | the monitor that writes its steps to disk |
 | `checkpoint.py` | all that its next step depends on |
 """
 

@@ -1,8 +1,8 @@
-"""All that the next step of a run depends on, as arrays and back.
+"""Checkpoint of a run: all that its next step depends on, as arrays.
 
-That is the state with step, controller of the error and events (`Progress`), which holds what a
-sampled controller remembers and which switches are on; the scales of the rows, which a run may have
-measured anew; the method for A⊕ and the treatment of M, which it may have changed; the last steps
+It has the state with step size, error controller and events (`Progress`), which includes the memory
+of a sampled controller and the modes of switches; the scales of the rows, which a run may have
+measured again; the method for A⊕ and the treatment of M, which it may have changed; the last steps
 and changes of topology; and the memory of its monitors.
 """
 
@@ -33,7 +33,7 @@ STATE, LAST, ABOUT = "state", "last", "about"
 
 
 def state_of(run: RunState) -> dict[str, np.ndarray]:
-    """A run between two chunks."""
+    """Make a checkpoint of a run between two chunks."""
     dynamics = run.flow.dynamics
     found = {f"{STATE}{name}": x for name, x in leaves_by_name(run.here)}
     scales = dynamics.scales, run.flow.target
@@ -55,12 +55,12 @@ def state_of(run: RunState) -> dict[str, np.ndarray]:
 
 
 def restore(run: RunState, checkpoint: Mapping[str, np.ndarray]) -> None:
-    """Bring a run at its start to where a checkpoint was taken."""
+    """Restore a run, which is at its start, from a checkpoint."""
     about: dict[str, Any] = json.loads(checkpoint[ABOUT].tobytes())
     flow = run.flow
     dynamics = flow.dynamics
     if about["pseudoinverse"] != type(dynamics.pseudoinverse).__name__:
-        # the only change that a run makes by itself (`watch.decisive`)
+        # the only change of method that a run makes by itself (`watch.decisive`)
         dynamics = dataclasses.replace(dynamics, pseudoinverse=CompleteOrthogonal())
     if about["singular_mass"] and not dynamics.singular_mass:
         dynamics = augmented(run.model, dynamics)

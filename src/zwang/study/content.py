@@ -1,5 +1,6 @@
-"""A digest of what a study depends on, the same in every process: functions by what they do, models
-by their functions and numbers.
+"""A digest of everything that a study depends on, the same in every process.
+
+Functions are identified by their code, models by their functions and numbers.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from zwang.study.outputs import Output
 
 
 class ContentDigest(Fingerprint):
-    """A fingerprint to which models are what they were made of: what a model has found out since,
-    such as its sparsity, is none of its content.
+    """A fingerprint in which a model is identified by the data it was made from.
+
+    Derived properties that a model has cached, such as its sparsity, are left out.
     """
 
     def add(self, x: object) -> None:
@@ -28,8 +30,10 @@ class ContentDigest(Fingerprint):
 
 
 def content_digest(thing: object) -> str:
-    """The digest of anything; of a function whose surroundings cannot be known for certain, that of
-    its code, and of other things their kind alone.
+    """Digest of any object.
+
+    A function whose references cannot be determined is identified by its code alone, and another
+    such object by its class.
     """
     found = ContentDigest()
     try:
@@ -47,7 +51,7 @@ def content_digest(thing: object) -> str:
 
 
 def _code_digest(code: types.CodeType) -> str:
-    """What a function does by itself."""
+    """Digest of a function's code without the objects it refers to."""
     constants = [
         _code_digest(x) if isinstance(x, types.CodeType) else repr(x) for x in code.co_consts
     ]

@@ -1,4 +1,4 @@
-"""Parts of a study, computed side by side in this process or on workers of dask.distributed."""
+"""Parallel computation of the parts of a study, in this process or on dask.distributed."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ SETTINGS = (
     "jax_persistent_cache_min_entry_size_bytes",
     "jax_disable_most_optimizations",
 )
-"""Settings of JAX that a worker takes over: some decide the last digits, some save compiling."""
+"""Settings of JAX passed to workers: some affect the last digits, some save compilation."""
 WORKER_ATTEMPTS = 5
-"""Workers that may die of a part before the study is given up."""
+"""Number of workers that may crash at a part before the study is given up."""
 PARTS_AHEAD = 4
-"""Parts in the hands of the scheduler for each thread of a worker: it keeps memory flat."""
+"""Number of submitted parts for each thread of a worker; the limit keeps memory constant."""
 
 
 def in_process(plan: Plan, parts: Sequence[int]) -> Generator[tuple[int, Part], None, None]:
-    """Parts side by side, their chunks in turn on all cores."""
+    """Compute parts in parallel, with their chunks in turn on all cores."""
     cores = os.cpu_count() or 1
-    # a simulation by itself is Python, which runs on one core at a time
+    # A single simulation is Python code, which runs on one core at a time.
     if plan.is_one_by_one:
         for part in parts:
             yield part, plan.share(part, plan.values_of(part)).compute()
@@ -50,8 +50,8 @@ def in_process(plan: Plan, parts: Sequence[int]) -> Generator[tuple[int, Part], 
         return part, plan.share(part, plan.values_of(part)).compute(go_on, chunks)
 
     waiting = iter(parts)
-    # chunks of all parts take turns on the cores, in order, so that no core waits at the end for
-    # a whole part of another one; a part's own thread only puts its cases together
+    # Chunks of all parts take turns on the cores, in order, so that no core waits at the end for a
+    # whole part of another one. A part's own thread only assembles its cases.
     with ThreadPoolExecutor(cores) as chunks, ThreadPoolExecutor(cores + 1) as pool:
         ahead = {pool.submit(compute, part) for part in islice(waiting, cores + 1)}
         try:
@@ -61,36 +61,36 @@ def in_process(plan: Plan, parts: Sequence[int]) -> Generator[tuple[int, Part], 
                 for future in done:
                     yield future.result()
         finally:
-            # Ctrl-C and a full disk need not wait for the parts that are being computed
+            # Ctrl-C and a full disk need not wait for the parts that are being computed.
             stopped.set()
             chunks.shutdown(wait=False, cancel_futures=True)
             pool.shutdown(cancel_futures=True)
 
 
 class _Stopped(Exception):  # noqa: N818
-    """Ends a part whose study has ended."""
+    """Ends the computation of a part when its study has ended."""
 
 
 def on_cluster(
     plan: Plan, parts: Sequence[int], workers: int | None, address: str | None
 ) -> Generator[tuple[int, Part], None, None]:
-    """Parts on workers, in the order in which they are finished.
+    """Compute parts on workers; yields them in the order of completion.
 
     Args:
-        plan, parts: what is computed.
+        plan, parts: the study and the parts to compute.
         workers: number of workers of one thread to start on this computer.
-        address: of a scheduler that is there already.
+        address: of an existing scheduler.
 
     Raises:
-        ModelError: if dask.distributed is not installed, the study cannot be sent, or a part kills
-            every worker that takes it.
+        ModelError: if dask.distributed is not installed, the study cannot be sent, or a part
+            crashes every worker that computes it.
     """
     if not parts:
         return
     require("distributed", "cluster", "a study with workers")
     from distributed import KilledWorker, as_completed
 
-    # packed once: every part sends the same bytes, by which a worker knows the study again
+    # Packed once: every part sends the same bytes, by which a worker recognizes the study.
     payload = packed(plan)
     known = jax.config.values
     settings = {name: known[name] for name in SETTINGS if name in known}
@@ -103,12 +103,12 @@ def on_cluster(
             part = next(waiting, None)
             if part is None:
                 return None
-            # what a worker has computed is not kept for other parts with the same arguments
+            # The result of a worker is not cached for other parts with equal arguments.
             values = plan.values_of(part)
             return client.submit(compute_part, payload, part, values, settings, pure=False)
 
-        # a few parts for each thread, not all: results of a large study would fill the memory of
-        # the scheduler
+        # Only a few parts for each thread are submitted: results of a large study would fill the
+        # memory of the scheduler.
         first = [x for _ in range(PARTS_AHEAD * threads) if (x := submitted()) is not None]
         finished = as_completed(first)
         for future in finished:
@@ -119,17 +119,17 @@ def on_cluster(
                     f"{WORKER_ATTEMPTS} workers died of the same part of the study: it may need "
                     f"more memory than a worker has, or end the process ({str(error)[:100]})."
                 ) from None
-            # one goes in as one comes out
+            # One part is submitted for each that has finished.
             if (further := submitted()) is not None:
                 finished.add(further)
-            del future  # its result leaves the worker's memory
+            del future  # frees the result in the worker's memory
             yield part, made
 
 
 def compute_part(
     payload: bytes, part: int, values: dict[str, np.ndarray], settings: dict[str, Any]
 ) -> tuple[int, Part]:
-    """One part on a worker, which keeps the study and its compiled program between parts."""
+    """Compute one part on a worker, which keeps the study and its program between parts."""
     import cloudpickle
 
     if payload not in _PLANS:
@@ -141,18 +141,19 @@ def compute_part(
 
 
 _PLANS: dict[bytes, Plan] = {}
-"""The study that this worker is at."""
+"""The present study of this worker."""
 
 
 def packed(plan: Plan) -> bytes:
-    """A study as bytes, without the values of its cases, which go along with each part; functions
-    of a user's own files and notebooks go by value.
+    """Pickle a study without the values of its cases, which are sent with each part.
+
+    Functions of a user's own files and notebooks are pickled by value.
     """
     import cloudpickle
 
     try:
         return cloudpickle.dumps(dataclasses.replace(plan, values={}))
-    except Exception as error:  # whatever a user's functions have closed over
+    except Exception as error:  # A user's functions may have any objects in their closures.
         raise ModelError(
             f"the study cannot be sent to workers ({type(error).__name__}: {str(error)[:120]}); "
             "let its functions close over arrays and numbers only."
@@ -173,7 +174,7 @@ def _client(workers: int | None, address: str | None):
         if address is not None:
             try:
                 client = Client(address, timeout="10s")
-            # a TypeError without certificates, a RuntimeError where only TLS is allowed
+            # a TypeError without certificates, a RuntimeError if only TLS is allowed
             except (OSError, ValueError, TypeError, RuntimeError) as error:
                 raise ModelError(
                     f"no scheduler answers at {address!r:.100} ({str(error)[:100]}); expected one "
@@ -182,13 +183,13 @@ def _client(workers: int | None, address: str | None):
             with client:
                 yield client
             return
-        # workers are processes of their own that do not import the user's script again
+        # Workers are separate processes that do not import the user's script again.
         with (
             SubprocessCluster(
                 host="127.0.0.1",
                 n_workers=workers,
                 threads_per_worker=1,
-                dashboard_address=cast(str, None),  # no dashboard; the signature forgets None
+                dashboard_address=cast(str, None),  # no dashboard; the annotation omits None
                 silence_logs=50,
             ) as cluster,
             Client(cluster) as client,

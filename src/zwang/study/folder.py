@@ -1,8 +1,7 @@
-"""Parts of a study on the disk: one Parquet file each, written beside its place and renamed, so
-that a part that is there is whole.
+"""Parts of a study on disk, one Parquet file each, written atomically.
 
-The tables are alone in the folder, so that programs that read Parquet take it as a whole; they
-leave out names that begin with an underscore, as those of the manifest and the motions do.
+Only the tables are in the folder, so that programs that read Parquet open it as one data set. These
+programs ignore names with a leading underscore, as those of the manifest and the motions.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ MANIFEST, MOTIONS = "_sweep.json", "_motions"
 
 
 class PartFolder:
-    """Where the parts of a study are.
+    """The folder of the parts of a study.
 
     Args:
         plan: the study.
-        path: the folder; made if it is not there.
+        path: the folder; made if it does not exist.
 
     Raises:
         ModelError: if the folder holds another study.
@@ -63,7 +62,7 @@ class PartFolder:
 
     @property
     def missing(self) -> list[int]:
-        """Parts that are not there yet."""
+        """Parts that are not on disk yet."""
         motions = self.plan.trajectories
         return [
             i
@@ -72,13 +71,13 @@ class PartFolder:
         ]
 
     def write(self, part: int, made: Part) -> None:
-        """Keep a part. Motions come first: where the table is, they are, too."""
+        """Write a part, the motions first: if the table exists, they exist, too."""
         if made.motions is not None or self.plan.trajectories:
             write_bytes(self._motions(part), motions_bytes(made))
         write_bytes(self.file(part), table_bytes(self.plan.table(made.columns)))
 
     def read(self, part: int) -> pyarrow.Table:
-        """The table of a part.
+        """Read the table of a part.
 
         Raises:
             ModelError: if the file is damaged.
@@ -87,7 +86,7 @@ class PartFolder:
         import pyarrow.parquet
 
         try:
-            # one small file at a time: threads would cost more than they save
+            # Threads cost more than they save on one small file.
             return pyarrow.parquet.read_table(self.file(part), use_threads=False)
         except (OSError, pyarrow.ArrowException) as error:
             raise ModelError(
@@ -96,7 +95,7 @@ class PartFolder:
             ) from None
 
     def motions(self, part: int) -> dict[str, np.ndarray]:
-        """Rows, q and v of the motions of a part."""
+        """Read rows, q and v of the motions of a part."""
         with np.load(self._motions(part)) as content:
             return dict(content)
 
@@ -105,7 +104,7 @@ class PartFolder:
 
 
 def table_bytes(table: pyarrow.Table) -> bytes:
-    """A table as the content of a Parquet file."""
+    """Encode a table as a Parquet file."""
     import pyarrow.parquet
 
     memory = io.BytesIO()
@@ -114,7 +113,7 @@ def table_bytes(table: pyarrow.Table) -> bytes:
 
 
 def motions_bytes(made: Part) -> bytes:
-    """The motions of a part as the content of a file."""
+    """Encode the motions of a part as a file."""
     rows, q, v = (np.zeros(0),) * 3 if made.motions is None else made.motions
     memory = io.BytesIO()
     arrays: dict[str, Any] = {"case": np.asarray(made.columns["case"])[rows.astype(int)]}

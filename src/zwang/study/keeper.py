@@ -1,4 +1,4 @@
-"""What keeps a run in its folder while it goes on."""
+"""The monitor that writes a run to its folder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(frozen=True)
 class _Latest:
-    """A run after a chunk of steps and all that was due at its end."""
+    """A snapshot of a run after a chunk of steps and the events at its end."""
 
     here: Progress
     done: int
@@ -37,12 +37,12 @@ class _Latest:
 
     @classmethod
     def of(cls, run: RunState) -> _Latest:
-        """A run as it is."""
+        """Take a snapshot of a run."""
         lists = list(run.parts), list(run.turned), list(run.changes)
         return cls(run.here, run.done, *lists, run.flow, run.memory())
 
     def put_back(self, run: RunState) -> None:
-        """Let a run be as it was."""
+        """Reset a run to the snapshot."""
         run.here, run.done, run.flow = self.here, self.done, self.flow
         run.parts, run.turned = list(self.parts), list(self.turned)
         run.changes = list(self.changes)
@@ -50,20 +50,20 @@ class _Latest:
 
 
 class RunKeeper(AbstractMonitor):
-    """Keeps a run in a folder, and begins where it was left.
+    """Writes a run to a folder, and starts it from the last commit.
 
-    A run that is kept takes its steps where and in chunks that do not depend on how fast this
-    computer is, so that every one of them has the same digits.
+    The steps of such a run, and the chunks they are computed in, do not depend on the speed of the
+    computer, so that every step has the same digits.
 
     Args:
         store: the folder.
-        every: seconds between two commits, at least.
-        manifest: a record of the run → what the folder says of it.
+        every: least time between two commits [s].
+        manifest: makes the folder's manifest from a record of the run.
         start: start, sample times and parameters.
         settings: attributes of the run that are known before it.
 
     Attributes:
-        computed: steps of this process that count.
+        computed: committed steps of this process.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class RunKeeper(AbstractMonitor):
                 integrator=run.integrator,
             )
             self.store.begin(self.manifest(record_of(probe)), self.start)
-        # after a crash the run starts anew and is put where the last commit was
+        # After a crash the run is started again and reset to the last commit.
         if self.marker is not None:
             restore(run, self.store.checkpoint(self.marker))
             run.dropped = self.marker.steps - sum(len(part.t) for part in run.parts)
@@ -116,13 +116,13 @@ class RunKeeper(AbstractMonitor):
             run.here = self._latest.here
 
     def finish(self, run: Run) -> None:
-        """Keep how a run has ended; or, of one that was interrupted, what is complete.
+        """Write the end of a run; of an interrupted run, the latest complete state.
 
         Raises:
-            OutputError: if it cannot be written; what was kept before still is.
+            OutputError: if it cannot be written; earlier commits are unchanged.
         """
         if run.result is Result.INTERRUPTED:
-            # a Ctrl-C in the middle of a commit: the one before counts
+            # After Ctrl-C during a commit the commit before is valid.
             if self._latest is not None and not self._committing:
                 self._commit()
             return
@@ -134,14 +134,14 @@ class RunKeeper(AbstractMonitor):
         return 0 if self.marker is None else self.marker.steps
 
     def _commit(self, result: str = "", stopped_by: str = "") -> None:
-        """Write the latest complete state, and let go of it."""
+        """Commit the latest complete state and free its steps."""
         run, latest = self._run, self._latest
         assert run is not None and latest is not None
         self._committing = True
-        # the run may have gone on since; a commit takes the state that was complete
+        # The run may have advanced since; the commit takes the state that was complete.
         latest.put_back(run)
         rows = _raw(run.parts)
-        # the run keeps the last steps of earlier commits, which are not written twice
+        # The run keeps the last steps of earlier commits, which are not written again.
         known = self._steps - run.dropped
         added = Steps(*(getattr(rows, f.name)[known:] for f in dataclasses.fields(Steps)))
         counted = 0 if self.marker is None else self.marker.turns
@@ -151,16 +151,16 @@ class RunKeeper(AbstractMonitor):
             lambda: self.store.commit(self.marker, added, turns, state, result, stopped_by)
         )
         self.computed += len(added.t)
-        # memory stays bounded, and what switches and chattering look back at stays
+        # Memory stays bounded; the steps that switches and chattering detection need are kept.
         run.forget()
         self._turns_dropped = self.marker.turns - len(run.turned)
-        # or a Ctrl-C before the next chunk would commit the same steps again
+        # Without this, a Ctrl-C before the next chunk would commit the same steps again.
         self._latest = _Latest.of(run)
         self._committed_at = time.perf_counter()
         self._committing = False
 
     def _guarded(self, write: Callable[[], T]) -> T:
-        """What a write returns; its failure says what is kept."""
+        """Call a writing function; the error of its failure says what has been committed."""
         try:
             return write()
         except OutputError as error:
@@ -174,7 +174,7 @@ class RunKeeper(AbstractMonitor):
 
 
 def _raw(parts: list[Steps]) -> Steps:
-    """Parts one after another, as they are; `Steps.joined` is for all of them."""
+    """Concatenate parts unchanged; `Steps.joined` is for complete runs."""
     return Steps(
         *(np.concatenate([getattr(x, f.name) for x in parts]) for f in dataclasses.fields(Steps))
     )

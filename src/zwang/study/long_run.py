@@ -1,8 +1,8 @@
-"""A run that outlives its process: its steps go to a folder while it grows, with all that the next
-one depends on.
+"""A run that survives its process: its steps are written to a folder as they are computed.
 
-Whatever ends the process, the same call or `resume` goes on from what was kept last, and gives the
-steps that a call without interruption gives, bit for bit.
+The folder also has all that the next step depends on. If the process ends for any reason, the same
+call or `resume` continues from the last commit. The steps are bitwise identical to those of a run
+without interruption.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ from zwang.study.keeper import RunKeeper
 from zwang.thresholds import DEFAULT_RTOL
 
 EVERY = 10.0
-"""Default number of seconds between two commits: what a kill may cost."""
+"""Default time between two commits [s], which is the most that a kill can cost."""
 FUNCTIONS = ("loop", "stop", "switches")
 """Options that contain functions, which a folder cannot hold."""
 OURS = ("throw", "keeper", "progress")
-"""Options of `zw.simulate` that a long run decides by itself."""
+"""Options of `zw.simulate` that a long run sets itself."""
 ROWS_READ = 4096
-"""Steps that are read at a time."""
+"""Number of steps that are read at a time."""
 
 
 class LongRun:
-    """A run in its folder, as far as it has come.
+    """A run in its folder, up to its present end.
 
     Attributes:
-        folder: where it is.
+        folder: its path.
         model: the model.
-        computed: how many steps the call computed that has given it.
+        computed: number of steps that the call which returned it has computed.
     """
 
     def __init__(self, folder: Path, model: Model, computed: int = 0):
@@ -69,33 +69,29 @@ class LongRun:
         self._store = GrowingRun(folder)
 
     def __len__(self) -> int:
-        """Steps that are there, the start among them."""
+        """Number of committed steps, including the start."""
         marker = self._store.marker
         return 0 if marker is None else marker.steps
 
     @property
     def time(self) -> float:
-        """Simulated time that is there [s]."""
+        """Simulated time that is committed [s]."""
         marker = self._store.marker
         return float("nan") if marker is None else marker.time
 
     @property
     def result(self) -> Result:
-        """How the run has ended; `INTERRUPTED` while it has not."""
+        """Result of the run; `INTERRUPTED` while it has not ended."""
         marker = self._store.marker
         ended = marker is not None and marker.result
         return Result[marker.result] if marker is not None and ended else Result.INTERRUPTED
 
     def run(self) -> Run:
-        """All that is there as one run, with everything that a run has; its steps are then in
-        memory.
-        """
+        """Load all steps into memory as a `Run`."""
         return load(self.folder, model=self.model)
 
     def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Times, q and v at the samples, some thousand at a time, for runs that are larger than the
-        memory.
-        """
+        """Yield times, q and v at the samples in blocks of some thousand, for very long runs."""
         nq = self.model.system.nq
         for first in range(0, len(self), ROWS_READ):
             rows = self._store.rows(first, first + ROWS_READ)
@@ -128,28 +124,28 @@ def long_run(
     progress: Callable[[float], None] | None = None,
     **options,
 ) -> LongRun:
-    """Simulate, and keep the steps in a folder while the run grows; the same call, or `zw.resume`,
-    goes on where it was ended.
+    """Simulate, and write the steps to a folder while the run grows.
 
-    Every step has the digits that `zw.simulate` gives, whether the run was interrupted or not.
+    The same call, or `zw.resume`, continues a run that was ended. Every step has the digits that
+    `zw.simulate` gives, whether the run was interrupted or not.
 
     Args:
         model, q0, v0: as in `zw.simulate`.
-        out: folder of the run. `zw.load(out)` opens what is kept, also while the run goes on.
+        out: folder of the run. `zw.load(out)` opens the committed part, also while the run goes on.
         duration, samples, times: as in `zw.simulate`.
-        every: seconds between two commits, at least; a kill costs what was computed since the last
-            one. Memory holds what is not committed, at most 4096 steps.
+        every: least time between two commits [s]; a kill loses what was computed since the last
+            one. Memory holds uncommitted steps, at most 4096.
         progress: as in `zw.simulate`.
         options: further options of `zw.simulate`.
 
     Returns:
-        A `LongRun`, also where the motion ended early.
+        A `LongRun`, also if the motion ended early.
 
     Raises:
         ModelError: for a wrong argument, or a folder that holds another run.
-        OutputError: if the folder cannot be written to; what was kept before stays.
-        KeyboardInterrupt: at Ctrl-C; all that was computed up to the last chunk of steps is kept.
-        SimulationError: the same where `progress` fails.
+        OutputError: if the folder cannot be written to; earlier commits are unchanged.
+        KeyboardInterrupt: at Ctrl-C, after the steps up to the last chunk have been committed.
+        SimulationError: if `progress` fails, after the same commit.
 
     Example:
         >>> long = zw.long_run(model, q0, v0, duration=3600.0, out="results/hour")
@@ -159,7 +155,7 @@ def long_run(
     optional_function(progress, "progress", "(fraction)")
     require_float64()
     every = number(every, "every", least=0, infinite=True, unit="s")
-    # a stop by exception or another keeper would break what the folder promises
+    # Raising at a stop, or another keeper, would break the guarantees of the folder.
     for name in OURS:
         if name in options:
             raise ModelError(f"long_run cannot take {name}; use zw.simulate for the whole run.")
@@ -172,13 +168,13 @@ def long_run(
     asked = _Asked.of(model, q0, v0, np.asarray(real_array(times, "times", "instants")), options)
     out = file_name(out, "long_run: out")
     store, long = GrowingRun(out), LongRun(out, model)
-    # a digest of everything that decides the digits, so that no two runs mix in one folder
+    # The digest covers everything that affects the digits, so that no two runs mix in one folder.
     if store.exists and store.manifest.get("digest") != asked.digest:
         raise ModelError(
             f"{shown_path(out)} holds another run: its model, start, times or options differ; give "
             "another folder."
         )
-    # called again after the end, as a script that is started anew does
+    # called again after the end, as by a script that is started again
     if long.result is not Result.INTERRUPTED:
         return long
     keeper = RunKeeper(store, every, asked.manifest, asked.start, asked.settings)
@@ -206,18 +202,18 @@ def resume(
     progress: Callable[[float], None] | None = None,
     **options,
 ) -> LongRun:
-    """Go on with a run that `zw.long_run`, or `zwang run --stream`, has begun.
+    """Continue a run that `zw.long_run`, or `zwang run --stream`, has begun.
 
     Args:
         out: its folder.
-        model: its model, where the folder does not say how to make it again.
+        model: its model, if the folder does not say how to build it.
         trust: whether the Python file or module that the folder names may be executed.
         every, progress: as in `long_run`.
         options: `loop`, `stop`, `switches` or methods of your own, which contain functions and
-            cannot be kept in a folder, as the run was begun with.
+            cannot be stored in a folder, as the run was begun with.
 
     Returns:
-        A `LongRun`; one that has ended is given back as it is.
+        A `LongRun`; a run that has ended is returned unchanged.
 
     Raises:
         ModelError: if the folder holds no such run, or the model or the options are not those that
@@ -266,13 +262,13 @@ def resume(
 
 @dataclasses.dataclass(frozen=True)
 class _Asked:
-    """What is run, as a folder records it.
+    """The requested run, as a folder records it.
 
     Attributes:
         start: start, sample times and parameters.
         recorded: options as JSON holds them.
         unwritten: options that contain functions.
-        digest: what the steps depend on, the same in every process.
+        digest: of everything that the steps depend on, the same in every process.
     """
 
     start: dict[str, np.ndarray]
@@ -282,7 +278,7 @@ class _Asked:
 
     @classmethod
     def of(cls, model: Model, q0, v0, times: np.ndarray, options: Mapping[str, Any]) -> _Asked:
-        """What the arguments ask for."""
+        """Make the record of the arguments."""
         start = {name: np.asarray(real_array(x, name)) for name, x in (("q0", q0), ("v0", v0))}
         start["times"] = times
         p = leaves_by_name(model.parameters(options.get("params")))
@@ -292,7 +288,7 @@ class _Asked:
             if name == "params" or x is None:
                 continue
             found = None if name in FUNCTIONS else described(x)
-            # a method of the user's own is no class of this package
+            # A user's own method is not a class of this package.
             (unwritten if found is None else recorded)[name] = x if found is None else found
         digest = hashlib.sha256(content_digest(model).encode())
         for name in sorted(start):
@@ -313,7 +309,7 @@ class _Asked:
         }
 
     def manifest(self, record: dict[str, Any]) -> dict[str, Any]:
-        """What the folder says of the run."""
+        """The manifest of the folder."""
         return {
             "digest": self.digest,
             "options": self.recorded,

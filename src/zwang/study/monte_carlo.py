@@ -1,4 +1,4 @@
-"""`zw.monte_carlo`: how often a closed loop does what it should."""
+"""`zw.monte_carlo`: the rate of success of a closed loop."""
 
 from __future__ import annotations
 
@@ -34,16 +34,17 @@ def monte_carlo(
     """Run a closed loop many times with random numbers, and count its successes.
 
     The noise of every case has a seed of its own. The controller knows the parameters of a case
-    unless the loop says what it believes: `zw.Loop(model=model)` believes those of the model.
+    unless the loop has a model of its own: `zw.Loop(model=model)` uses the parameters of that
+    model.
 
     Args:
-        loop: what all cases have in common.
+        loop: the common part of all cases.
         model: the model with its control law.
-        over: what is drawn, by name, as in `zw.sweep`: parameters, `sample_time`, `delay`,
-            `noise_q` and `noise_v` of the loop, and what `inputs` names.
+        over: random quantities by name, as in `zw.sweep`: parameters, `sample_time`, `delay`,
+            `noise_q` and `noise_v` of the loop, and those that `inputs` names.
         start: as in `zw.sweep`.
         cases: number of runs.
-        seed: of what is drawn and of the noise; the same seed gives the same study.
+        seed: of the random quantities and of the noise; the same seed gives the same study.
         inputs: names in `over` that only `start` reads.
         options: of `zw.sweep`: `duration`, `success`, `outputs`, `out`, `workers` ...
 
@@ -81,8 +82,8 @@ class Drawn:
     """The loop of a case.
 
     Attributes:
-        loop: what all cases have in common.
-        names: settings that a case has values of.
+        loop: the common part of all cases.
+        names: settings that vary from case to case.
         seed: that of the first case.
     """
 

@@ -1,4 +1,4 @@
-"""What is kept of each motion: numbers by name."""
+"""Outputs of each motion: numbers by name."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ REDUCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "rms": lambda x: np.sqrt(np.mean(x**2, axis=1)),
     "range": lambda x: np.ptp(x, axis=1),
 }
-"""What may follow a coordinate's name, as in `x.max`; over the samples, shape (cases, samples)."""
+"""Reductions over the samples, shape (cases, samples), by the suffix of a name as in `x.max`."""
 RATE = "rate"
-"""What stands between a velocity's name and its reduction, `x.rate.max`."""
+"""Suffix between a coordinate's name and the reduction that selects its rate, `x.rate.max`."""
 SIZES = {"force": "N", "torque": "N m"}
-"""What every joint and drive transmits, by the name that stands after its own, and the unit."""
+"""Loads that every joint and drive transmits, by the suffix of its name, with the unit."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Output:
         name: its column.
         unit: its unit; empty if it is not known.
         entry: index in (q, v), or −1 for a function.
-        reduction: of `REDUCTIONS`, for an entry or what a joint transmits.
+        reduction: of `REDUCTIONS`, for an entry or a transmitted load.
         function: `(t, q, v)` → a number, for a function.
         transmitted: joint or drive of a mechanism, and "force", "torque" (their sizes) or "effort"
             (of a drive, with its sign); empty for others.
@@ -55,7 +55,7 @@ class Output:
     transmitted: tuple[str, ...] = ()
 
     def of_reactions(self, found: Mapping[str, Reaction]) -> float:
-        """The number for a motion whose joints transmit this, of what a joint transmits."""
+        """The number for a motion with these reactions, for an output about a transmitted load."""
         joint, what = self.transmitted
         x = np.asarray(getattr(found[joint], what))
         size = x if x.ndim == 1 else np.linalg.norm(x, axis=-1)
@@ -81,7 +81,7 @@ def _is_number(x: object) -> bool:
 
 
 def outputs_of(given: object, model: Model) -> tuple[Output, ...]:
-    """The outputs of a study.
+    """Make the outputs of a study.
 
     Args:
         given: None for the last value of every coordinate; names such as "x.max"; or a dictionary
@@ -107,7 +107,7 @@ def outputs_of(given: object, model: Model) -> tuple[Output, ...]:
 
 
 def _named(model: Model, text: str, name: str) -> Output:
-    """`x.max`, or `x.rate.max` for a velocity, or `pin.force.max` for a joint."""
+    """Parse `x.max`, or `x.rate.max` for a velocity, or `pin.force.max` for a joint."""
     what, _, reduction = text.rpartition(".")
     if reduction not in REDUCTIONS:
         raise ModelError(
@@ -132,7 +132,7 @@ def _named(model: Model, text: str, name: str) -> Output:
 
 
 def _transmitted(mechanism: Mechanism) -> dict[str, str]:
-    """Units of what joints and drives of a mechanism transmit, by name."""
+    """Units of the loads that joints and drives of a mechanism transmit, by name."""
     from zwang.mechanism.reactions import transmitting
 
     parts = transmitting(mechanism)

@@ -1,7 +1,8 @@
-"""A study as data and functions: what each part computes, the same in this process and on a worker.
+"""A study as data and functions, with the computation of each part.
 
-A part has a fixed number of cases, the last one repeated where they are not enough: one shape, one
-compiled program, and the same digits wherever a part is computed.
+The computation is the same in this process and on a worker. A part has a fixed number of cases, the
+last one repeated if necessary, so that there is one shape, one compiled program, and the same
+digits wherever a part is computed.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ if TYPE_CHECKING:
     from zwang.simulation.results import Run
 
 REFUSED = "REFUSED"
-"""Result of a case whose start or loop could not be made; its sentence says why."""
+"""Result of a case whose start or loop was invalid; its sentence gives the reason."""
 ONE_BY_ONE = ("loop", "stop", "switches")
-"""Options that `zw.batch` does not know: with them every case is a `zw.simulate`."""
+"""Options that `zw.batch` does not have; with them every case is a `zw.simulate`."""
 COLUMNS = {
     "case": "number of the case",
     "result": "how the motion ended",
@@ -48,27 +49,27 @@ COLUMNS = {
     "steps": "accepted steps",
     "violation": "largest dimensionless position violation",
 }
-"""Columns of every table beside quantities and outputs."""
+"""Columns of every table in addition to quantities and outputs."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """Everything that a part needs.
+    """All data that a part needs.
 
     Attributes:
         model: the model.
         values: quantities by name, shape (cases,) each; of `share`, those of one part only.
-        inputs: names of `values` that are no parameters: only `start` and `loop` read them.
+        inputs: names of `values` that are not parameters: only `start` and `loop` read them.
         start: (q0, v0), or `values` → (q0, v0) or (q0, v0, parameters by name).
         times: sample times [s].
-        outputs: what is kept.
+        outputs: the outputs.
         options: of `zw.batch` or `zw.simulate`; functions of `values` for `ONE_BY_ONE`.
         size: cases of a part.
-        trajectories: whether the motions are kept, too.
+        trajectories: whether the motions are stored, too.
         sampling: how the cases were chosen, for the record.
-        said_units: units of quantities and outputs of which the model says none.
+        said_units: units of quantities and outputs for which the model has none.
         first: number of the first case in `values`.
-        mechanism: what the model was made of, where outputs ask what its joints transmit.
+        mechanism: that the model was made from, if outputs need its reactions.
     """
 
     model: Model
@@ -92,7 +93,7 @@ class Plan:
 
     @property
     def is_one_by_one(self) -> bool:
-        """Whether every case is a `zw.simulate`."""
+        """Return whether every case is a `zw.simulate`."""
         return (
             any(name in self.options for name in ONE_BY_ONE)
             or any(x.transmitted for x in self.outputs)
@@ -113,8 +114,9 @@ class Plan:
 
     @cached_property
     def program_digest(self) -> str:
-        """What the compiled program depends on: other values, and any number of whole chunks, take
-        the same one.
+        """Digest of everything that the compiled program depends on.
+
+        Other values, and any number of whole chunks, use the same program.
         """
         chunk = min(self.size, CHUNK_OF_MEMBERS)
         found = hashlib.sha256(self.times.tobytes() + str(chunk).encode())
@@ -123,11 +125,11 @@ class Plan:
 
     @cached_property
     def digest(self) -> str:
-        """What the table depends on, the same in every process."""
+        """Digest of everything that the table depends on, the same in every process."""
         found = hashlib.sha256()
         for name, x in self.values.items():
             found.update(f"{name}:{len(x)}".encode() + np.ascontiguousarray(x).tobytes())
-        # the size of a part as well: other sizes round differently in the last digits
+        # The size of a part is included: another size rounds differently in the last digits.
         found.update(self.times.tobytes() + str((self.size, self.trajectories)).encode())
         for thing in (self.model, self.start, self.outputs, self.options, self.inputs):
             found.update(content_digest(thing).encode())
@@ -144,9 +146,9 @@ class Plan:
         return {name: x[first : first + self.size] for name, x in self.values.items()}
 
     def share(self, part: int, values: dict[str, np.ndarray]) -> Plan:
-        """The study of the cases of one part, whose numbers they keep."""
+        """The study restricted to one part, whose cases keep their numbers."""
         found = dataclasses.replace(self, values=values, first=part * self.size)
-        # the same for every part, and found by tracing functions
+        # The digest is the same for every part, and computing it traces functions.
         vars(found)["program_digest"] = self.program_digest
         return found
 
@@ -155,8 +157,10 @@ class Plan:
         progress: Callable[[float], None] | None = None,
         pool: ThreadPoolExecutor | None = None,
     ) -> Part:
-        """All cases that this study holds; `progress` is called between chunks of them, which may
-        run in the threads of a `pool`, and may end the work by an exception.
+        """Compute all cases of this study.
+
+        `progress` is called between chunks, which may run in the threads of a `pool`; an exception
+        that it raises ends the computation.
         """
         cases = np.arange(self.first, self.first + self.cases)
         if self.is_one_by_one:
@@ -171,20 +175,20 @@ class Plan:
     ) -> Part:
         starts, sentences = self._starts(cases)
         made = np.flatnonzero([x is not None for x in starts])
-        # no case could be started; the table says why
+        # No case could be started; the table says why.
         if not len(made):
             return self._part(cases, None, made, sentences)
-        # a case that could not be started takes no part: another one stands in its place
+        # A case that could not be started is replaced by another one.
         rows = np.concatenate([made, np.full(self.size - len(made), made[-1])])
         q0, v0, further = zip(*(starts[i] for i in rows), strict=True)
-        # whole arrays first, of which the quantities may be entries
+        # Whole arrays come first, as quantities may be entries of them.
         params = {}
         for n in dict.fromkeys(n for x in further for n in x):
-            # a start may give a parameter in only some of the cases
+            # A start may give a parameter in only some of the cases.
             own = np.asarray(read_of(self.model, n))
             params[n] = np.stack([x.get(n, own) for x in further])
         params |= {n: x[rows] for n, x in self.values.items() if n not in self.inputs}
-        # all parts have one shape, so that this compiles once
+        # All parts have one shape, so this compiles once.
         program = _program(self, np.stack(q0), np.stack(v0), params)
         batch = program.with_members(np.stack(q0), np.stack(v0), params)(progress, pool)
         return self._part(cases, batch, made, sentences)
@@ -201,7 +205,7 @@ class Plan:
         return found, sentences
 
     def started(self, case: int) -> tuple[np.ndarray, np.ndarray, Mapping[str, Any]]:
-        """Start of one case, and parameters that belong to it."""
+        """Start of one case, with the parameters that it gives."""
         if not callable(self.start):
             return *self.start, {}
         found = called(self.start, "start(values)", self.case(case))
@@ -224,7 +228,7 @@ class Plan:
         return found
 
     def run(self, case: int, **changes):
-        """One case by `zw.simulate`, with everything that a run has."""
+        """Compute one case by `zw.simulate`."""
         q0, v0, further = self.started(case)
         values = self.case(case)
         given = {n: x for n, x in values.items() if n not in (*self.inputs, "case")}
@@ -271,9 +275,10 @@ class Plan:
         further: Mapping[str, Any] | None = None,
         runs: Sequence[Run] = (),
     ) -> Part:
-        """The table of some cases; `made` says which of them the batch holds, in order; `further`
-        columns come after the outputs; `runs` are the motions of the batch, where cases run one
-        by one.
+        """Make the table of some cases.
+
+        `made` has the rows of the cases in the batch, in order; `further` columns come after the
+        outputs; `runs` are the motions of the batch, if cases are computed one by one.
         """
         n = len(cases)
         columns: dict[str, Any] = {"case": cases}
@@ -291,7 +296,7 @@ class Plan:
             steps[made] = batch.steps[:k]
             with np.errstate(invalid="ignore"):
                 violation[made] = batch.violation[:k].max(axis=1)
-            # a failed motion has no outputs: its last state is not an answer
+            # A failed motion has no outputs: its last state is not an answer.
             ended = np.array([not x.is_failure for x in codes])
             forces = [x for x in self.outputs if x.transmitted]
             for x in self.outputs if ended.any() else ():
@@ -312,7 +317,7 @@ class Plan:
         return Part(columns, motions)
 
     def table(self, columns: Mapping[str, Any]) -> pyarrow.Table:
-        """Columns with their units as a table of Arrow."""
+        """Columns with their units as an Arrow table."""
         import pyarrow
 
         texts = ("result", "sentence")
@@ -333,11 +338,11 @@ class Plan:
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """What some cases gave.
+    """The results of some cases.
 
     Attributes:
         columns: of the table, by name.
-        motions: which rows have a motion, and their q and v; None if motions are not kept.
+        motions: which rows have a motion, and their q and v; None if motions are not stored.
     """
 
     columns: dict[str, Any]
@@ -345,9 +350,9 @@ class Part:
 
 
 _PROGRAMS: dict[tuple, Any] = {}
-"""The program that this process has compiled last, by what it depends on."""
+"""The last compiled program of this process, by what it depends on."""
 _COMPILING = threading.Lock()
-"""Held while a program is compiled, which parts side by side must not do twice."""
+"""Held during compilation, which parallel parts must not repeat."""
 
 
 def _program(plan: Plan, q0, v0, params):
@@ -356,7 +361,7 @@ def _program(plan: Plan, q0, v0, params):
     key = plan.program_digest, shapes
     with _COMPILING:
         if key not in _PROGRAMS:
-            _PROGRAMS.clear()  # studies follow one another; the last one's is of no more use
+            _PROGRAMS.clear()  # studies follow one another, so older programs are not needed
             _PROGRAMS[key] = prepare(
                 plan.model,
                 q0,
@@ -364,14 +369,14 @@ def _program(plan: Plan, q0, v0, params):
                 plan.times,
                 params=params,
                 chunk=CHUNK_OF_MEMBERS,
-                cores=1,  # or the size of chunks, which decides the last digits, would depend on it
+                cores=1,  # else the chunk size, which affects the last digits, would vary
                 **plan.options,
             )
         return _PROGRAMS[key]
 
 
 def described_plan(plan: Plan) -> str:
-    """A study as the text of its manifest."""
+    """The manifest of a study as text."""
     record = {
         "digest": plan.digest,
         "model": plan.model.name,

@@ -1,6 +1,4 @@
-"""The page of a study: what was found, maps over two quantities, parallel coordinates that can be
-filtered, failing and extreme cases.
-"""
+"""The page of a study: results, maps of two quantities, parallel coordinates, cases."""
 
 from __future__ import annotations
 
@@ -23,15 +21,16 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 MOST_DRAWN_CASES = 3000
-"""Cases in the parallel coordinates and in their table; more are thinned evenly."""
+"""Largest number of cases in the parallel coordinates and in their table; more are thinned evenly.
+"""
 MOST_CELLS = 60
-"""Cells of a map along one side."""
+"""Number of cells along each side of a map."""
 MOST_OUTPUTS = 6
-"""Outputs that have a map and a table of extreme cases."""
+"""Largest number of outputs with a map and a table of extreme cases."""
 BINS = 24
-"""Classes of each quantity of a map where the cases are no grid, at most."""
+"""Largest number of classes of each quantity of a map if the cases are not a grid."""
 DECADES = 3.0
-"""Decades over which positive values spread that are drawn by their logarithm."""
+"""Range of positive values, in decades, from which on their logarithm is drawn."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,22 +88,23 @@ def write_report(study: Sweep, path: Path) -> Path:
 
 
 def indices(study: Sweep) -> dict[str, list]:
-    """Sobol indices of each output, where the sample allows them."""
+    """Sobol indices of each output, if the sample allows them."""
     found = {}
     for name in study.outputs if study.sample.indices else ():
         try:
             found[name] = list(study.sobol_indices(name).itertuples(name=None))
-        except ModelError:  # cases failed or are equal, which the page says elsewhere
+        except ModelError:  # Some cases failed, or all are equal; the page says so elsewhere.
             continue
     return found
 
 
 def worst(study: Sweep) -> dict[str, tuple[str, list[dict]]]:
-    """The extreme cases of each output, which are the smallest where success asks for large ones;
-    by a title that says so, with the output.
+    """The extreme cases of each output, by title, with the output.
+
+    They are the smallest ones if success requires large values, otherwise the largest.
     """
     large = {x.name for x in study.conditions if x.wants_large}
-    # what success is about comes first
+    # Outputs in conditions of success come first.
     asked = [x.name for x in study.conditions if x.name in study.outputs]
     names = list(dict.fromkeys([*asked, *study.outputs]))
     return {
@@ -117,7 +117,7 @@ def worst(study: Sweep) -> dict[str, tuple[str, list[dict]]]:
 
 
 def curves(study: Sweep) -> str:
-    """Each output over the quantity, where there is one."""
+    """Each output over the quantity, if there is only one."""
     if len(study.quantities) != 1:
         return ""
     (name,) = study.quantities
@@ -145,7 +145,7 @@ def maps(study: Sweep) -> list[Map]:
         known = np.isfinite(values)
         shape = len(ends[1][0]), len(ends[0][0])
         total, count = np.zeros(shape), np.zeros(shape)
-        # several cases may fall into one cell, which shows their mean
+        # A cell with several cases shows their mean.
         np.add.at(total, (ends[1][1][known], ends[0][1][known]), values[known])
         np.add.at(count, (ends[1][1][known], ends[0][1][known]), 1)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -159,7 +159,7 @@ def maps(study: Sweep) -> list[Map]:
             for row in zip(mean, share, strict=True)
         ]
         label = [f"{v:.4g}" for v in ends[1][0]]
-        # upwards, as in a plot, where a table runs downwards
+        # upwards as in a plot, whereas a table runs downwards
         rows = list(zip(label, cells, strict=True))[::-1]
         across = [f"{v:.4g}" for v in ends[0][0]]
         titles = [_titled(study, name) for name in (output, x, y)]
@@ -168,7 +168,7 @@ def maps(study: Sweep) -> list[Map]:
 
 
 def _shares(mean: np.ndarray) -> tuple[np.ndarray, str]:
-    """Where values lie between their ends, 0 … 1, and what the ends are."""
+    """Values relative to their range, 0 … 1, and a description of its ends."""
     if not np.isfinite(mean).any():
         return np.zeros_like(mean), "no case reached its end"
     low, high = float(np.nanmin(mean)), float(np.nanmax(mean))
@@ -180,12 +180,12 @@ def _shares(mean: np.ndarray) -> tuple[np.ndarray, str]:
 
 
 def _classes(study: Sweep, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Values that stand for the cells along a quantity, and the cell of each case."""
+    """Values at the cells along a quantity, and the cell of each case."""
     values = study.plan.values[name]
     distinct = np.unique(values)
     if len(distinct) <= MOST_CELLS and study.sample.kind == "grid":
         return distinct, np.searchsorted(distinct, values)
-    # a few cases in each cell, or the map would be mostly empty
+    # Each cell needs a few cases, or the map would be mostly empty.
     bins = int(np.clip(np.sqrt(len(values) / 4), 4, BINS))
     edges = np.linspace(values.min(), values.max(), bins + 1)
     cell = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, bins - 1)

@@ -1,4 +1,4 @@
-"""What a study found."""
+"""The result of a study."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Sweep:
     """The cases of a study, one row each.
 
     Attributes:
-        plan: what was computed.
+        plan: the study.
         sample: how the cases were chosen.
-        computed: parts that this call computed; the others were there.
-        again: command line that has given the study; empty for one from Python.
-        conditions: what a case has to meet beside reaching its end, for the text and the report.
+        computed: parts that this call computed; the others existed before.
+        again: command line that computes the study; empty for one from Python.
+        conditions: of success in addition to reaching the end, for the text and the report.
     """
 
     again: str = ""
@@ -55,7 +55,7 @@ class Sweep:
 
     @cached_property
     def arrow(self) -> pyarrow.Table:
-        """The table of Arrow, units in the metadata of its fields."""
+        """The Arrow table, with units in the metadata of its fields."""
         import pyarrow
 
         return pyarrow.concat_tables(self._tables)
@@ -70,12 +70,12 @@ class Sweep:
 
     @property
     def quantities(self) -> list[str]:
-        """Names of what was varied."""
+        """Names of the varied quantities."""
         return list(self.plan.values)
 
     @property
     def outputs(self) -> list[str]:
-        """Names of what was kept."""
+        """Names of the outputs."""
         return [x.name for x in self.plan.outputs]
 
     @property
@@ -86,7 +86,10 @@ class Sweep:
 
     @cached_property
     def dataset(self) -> xarray.Dataset:
-        """As an xarray dataset: quantities are dimensions of a grid, else coordinates of `case`."""
+        """The study as an xarray dataset.
+
+        Quantities of a grid are dimensions, others are coordinates of `case`.
+        """
         import xarray
 
         data, units = self.table, self.plan.units
@@ -111,12 +114,12 @@ class Sweep:
         self,
         holds: str | Sequence[str | Condition] | Callable[[pandas.DataFrame], Any] | None = None,
     ) -> Rate:
-        """How often a motion does what it should.
+        """The rate of motions that meet some conditions.
 
         Args:
             holds: conditions such as "x.max < 1.2", all of which have to hold; or the table →
-                whether each case does. A case that failed never does. By default reaching the end
-                is enough, or what the study was asked for (`conditions`).
+                whether each case meets them. A failed case never does. By default the conditions of
+                the study (`conditions`), or reaching the end.
         """
         holds = self.conditions if holds is None else holds
         good = self.table["result"].isin(["SUCCESS", "STOPPED"]).to_numpy()
@@ -128,7 +131,7 @@ class Sweep:
         return rate(int(good.sum()), len(good), self.sample.kind != "grid")
 
     def worst(self, output: str, number: int = 5, *, least: bool = False) -> pandas.DataFrame:
-        """The cases where an output is largest, or smallest, with the command that runs each."""
+        """The cases with the largest or smallest values of an output, with their commands."""
         known(output, self.outputs, "the study has no output")
         found = self.table.dropna(subset=[output]).sort_values(output, ascending=least)
         found = found.head(number).copy()
@@ -152,7 +155,7 @@ class Sweep:
         return shlex.join([*words, "--duration", repr(float(np.ptp(self.plan.times)))])
 
     def run(self, case: int, **changes) -> Run:
-        """One case again, with everything that a run has: forces, crossings, figures.
+        """Run one case again and return the complete `Run`: forces, crossings, figures.
 
         Args:
             case: its number.
@@ -163,7 +166,7 @@ class Sweep:
         return self.plan.run(case, **changes)
 
     def motion(self, case: int) -> tuple[np.ndarray, np.ndarray]:
-        """q and v of one case at the sample times, where `trajectories=True` kept them."""
+        """q and v of one case at the sample times, if the study has `trajectories=True`."""
         if not self.plan.trajectories or self._folder is None:
             raise ModelError(
                 "the study kept no motions; ask for them by trajectories=True, or take "
@@ -184,7 +187,7 @@ class Sweep:
             output: its name.
 
         Raises:
-            ModelError: if the sample does not allow them, cases failed, or none differs.
+            ModelError: if the sample does not allow them, cases failed, or all are equal.
         Reference: Saltelli et al. (2010), Computer Physics Communications 181, 259-270.
         """
         import pandas
@@ -220,7 +223,7 @@ class Sweep:
         return self.table[self.outputs].describe().T
 
     def save(self, path: Path | str) -> Path:
-        """Write the table: `.csv` or `.parquet`; or the dataset: `.nc`."""
+        """Write the table (`.csv` or `.parquet`) or the dataset (`.nc`)."""
         from zwang.files import write_bytes
         from zwang.simulation.results.formats import netcdf_bytes
         from zwang.study.folder import table_bytes
@@ -246,7 +249,7 @@ class Sweep:
         return f"<Sweep of {self.plan.model.name}: {counted(len(self), 'case')} over {varied}>"
 
     def __str__(self) -> str:
-        """A few lines: cases, what failed, each output."""
+        """A few lines: cases, failures, each output."""
         lines = [
             f"{self.plan.model.name}: {counted(len(self), 'case')} over "
             f"{', '.join(self.quantities)}"
@@ -268,5 +271,5 @@ class Sweep:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """The HTML that a notebook shows."""
         return f"<pre>{html.escape(str(self))}</pre>{self.table.head(10).to_html(index=False)}"

@@ -1,5 +1,6 @@
-"""Which cases a study has: ranges, values and distributions of each quantity, and how they are
-combined.
+"""Sampling of the cases of a study.
+
+Each quantity has a range, values or a distribution; a sample combines them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ EXPECTED = (
     "scipy.stats"
 )
 MOST_CASES = 100_000_000
-"""Cases of one study; their numbers alone would fill the memory beyond it."""
+"""Largest number of cases of one study; the numbers of more would fill the memory."""
 
 DRAWN = Remedy(
     "zw.study.sobol(count) or zw.study.draws(count)",
@@ -32,11 +33,11 @@ DRAWN = Remedy(
 
 @dataclasses.dataclass(frozen=True)
 class Axis:
-    """One quantity that is varied.
+    """One varied quantity.
 
     Attributes:
-        name: as users say it.
-        values: what a grid takes.
+        name: as users write it.
+        values: of a grid.
         low, high, log: interval of a range; None for values and distributions.
         distribution: a frozen distribution of scipy.stats, or None.
     """
@@ -49,7 +50,7 @@ class Axis:
     distribution: Any = None
 
     def at(self, u: np.ndarray) -> np.ndarray:
-        """Values where a uniform number is u, shape (cases,)."""
+        """Values at the quantiles u, shape (cases,)."""
         if self.distribution is not None:
             what = f"over[{self.name!r}]"
             x = np.asarray(real_array(called(self.distribution.ppf, f"{what}.ppf(u)", u), what))
@@ -64,10 +65,10 @@ class Axis:
 
 
 def axis(name: str, given: object) -> Axis:
-    """A quantity and what it takes.
+    """Parse a quantity and its values.
 
     Raises:
-        ModelError: for anything that is none of `EXPECTED`.
+        ModelError: for anything other than `EXPECTED`.
     """
     if isinstance(given, str):
         return _range(name, given)
@@ -80,7 +81,7 @@ def axis(name: str, given: object) -> Axis:
 
 
 def _range(name: str, text: str) -> Axis:
-    """`low:high:number`, `log:low:high:number`, or a list `1,2,3`; with units, as `30mm:45mm:8`."""
+    """Parse `low:high:number`, `log:low:high:number`, or a list `1,2,3`; units as `30mm:45mm:8`."""
     log = text.startswith("log:")
     words = text.removeprefix("log:").split(":")
     try:
@@ -101,11 +102,11 @@ def _range(name: str, text: str) -> Axis:
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    """How cases are combined.
+    """A rule that combines the quantities to cases.
 
     Attributes:
         kind: "grid", "sobol" or "draws".
-        count: number of points; 0 for a grid, whose values say it.
+        count: number of points; 0 for a grid, whose values determine it.
         seed: of the random numbers, or of the scrambling.
         indices: whether the points allow Sobol indices, which takes `count · (quantities + 2)`
             cases.
@@ -147,12 +148,12 @@ class Sample:
 
         points = qmc.Sobol(dimensions, rng=np.random.default_rng(self.seed))
         exponent = int(np.ceil(np.log2(self.count)))
-        # the points are balanced in powers of two; scrambled ones avoid the ends of the ranges
+        # The points are balanced in powers of two; scrambled ones avoid the ends of the ranges.
         return points.random_base2(exponent)[: self.count]
 
 
 def problem_of(dimensions: int) -> dict[str, Any]:
-    """The unit cube as SALib takes it."""
+    """The unit cube in SALib's format."""
     names = [f"u{i}" for i in range(dimensions)]
     return {"num_vars": dimensions, "names": names, "bounds": [[0.0, 1.0]] * dimensions}
 
@@ -203,4 +204,4 @@ KINDS = {
     "sobol-indices": lambda number, seed: sobol(number, seed=seed, indices=True),
     "draws": lambda number, seed: draws(number, seed=seed),
 }
-"""Samples by the name that the command line knows: `grid`, `sobol:4096`, `draws:1000`."""
+"""Samples by their names on the command line: `grid`, `sobol:4096`, `draws:1000`."""

@@ -1,4 +1,4 @@
-"""What counts as a success, and how often there is one."""
+"""Conditions of success, and rates of success."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from zwang.errors import ModelError
 from zwang.inputs.arguments import known, refuse
 
 CONFIDENCE = 0.95
-"""Of the interval of a rate."""
+"""Confidence level of the interval of a rate."""
 COMPARISONS: dict[str, Callable[[Any, float], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
 }
-"""What a condition may compare by."""
+"""Comparisons that a condition may use."""
 EXPECTED = (
     "the condition {!r:.60} is expected as an output, a comparison and a number, e.g. 'x.max < "
     "1.2'; make a formula an output of its own, such as outputs={{'error': lambda t, q, v: "
@@ -44,12 +44,12 @@ class Condition:
     limit: float
 
     def holds(self, x: np.ndarray) -> np.ndarray:
-        """Whether it holds for values of the column; never for NaN."""
+        """Return whether it holds for values of the column; never for NaN."""
         return COMPARISONS[self.sign](x, self.limit)
 
     @property
     def wants_large(self) -> bool:
-        """Whether larger values are better."""
+        """Return whether larger values are better."""
         return self.sign.startswith(">")
 
     def __str__(self) -> str:
@@ -57,11 +57,11 @@ class Condition:
 
 
 def conditions(given: str | Sequence[str | Condition], columns: Sequence[str]) -> list[Condition]:
-    """Conditions as users write them.
+    """Parse conditions as users write them.
 
     Args:
         given: one or several, such as "x.max < 1.2".
-        columns: names that a condition may be about.
+        columns: names that a condition may compare.
 
     Raises:
         ModelError: for another text, or an unknown column.
@@ -87,12 +87,12 @@ def _condition(text: str, columns: Sequence[str]) -> Condition:
 
 @dataclasses.dataclass(frozen=True)
 class Rate:
-    """How often something holds.
+    """The rate at which conditions hold.
 
     Attributes:
         successes, cases: counts.
-        low, high: Wilson's interval of the rate at `CONFIDENCE`; the rate itself of cases that
-            were not drawn, as of a grid.
+        low, high: Wilson's interval of the rate at `CONFIDENCE`; the rate itself for cases that
+            were not drawn at random, as of a grid.
     Reference: Wilson (1927), J. Am. Stat. Assoc. 22, 209-212.
     """
 
@@ -103,7 +103,7 @@ class Rate:
 
     @property
     def rate(self) -> float:
-        """Share of successes."""
+        """Fraction of successes."""
         return self.successes / self.cases
 
     def __str__(self) -> str:
@@ -117,7 +117,7 @@ class Rate:
 
 
 def rate(successes: int, cases: int, drawn: bool = True) -> Rate:
-    """A rate, with its interval if the cases were drawn."""
+    """Make a rate, with its interval if the cases were drawn at random."""
     if not drawn:
         return Rate(successes, cases, successes / cases, successes / cases)
     from scipy.stats import binomtest

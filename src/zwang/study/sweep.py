@@ -1,4 +1,4 @@
-"""A study from its arguments to its result."""
+"""`zw.sweep`: a study from its arguments to its result."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ from zwang.study.sampling import DRAWN, Sample, axis, grid
 from zwang.study.success import conditions
 
 PART, FEWEST_PARTS = 1024, 64
-"""Largest number of cases of a part by default, and how many parts a study has at least where it
-has cases enough: many cores and workers then share it evenly, and a kill costs little.
+"""Largest number of cases of a part by default, and least number of parts if there are enough
+cases: many cores and workers then share the study evenly, and a kill costs little.
 """
 SAMPLES = 201
 """Default number of sample times."""
 
 
 class Done(float):
-    """The part of a study that is done, from 0 to 1.
+    """The fraction of a study that is done, from 0 to 1.
 
     Attributes:
-        cases: how many of them are done, to within those that the last part has fewer.
+        cases: number of cases that are done; it may be too large by those that the last part lacks.
         total: number of cases.
     """
 
@@ -93,13 +93,13 @@ def sweep(
     progress: Callable[[float], None] | None = None,
     **options,
 ) -> Sweep:
-    """Run one model for many values of its parameters, and keep some numbers of each motion.
+    """Run one model for many values of its parameters, and store some numbers of each motion.
 
     **Main arguments**
 
     Args:
         model: the model.
-        over: what is varied, by name: parameters as in `zw.fit` and `--set` (`length`, `mass[1]`,
+        over: varied quantities by name: parameters as in `zw.fit` and `--set` (`length`, `mass[1]`,
             `crank.mass`). Each takes values `[0.5, 1.0]`, a range `"0.5:2:40"` or
             `"log:0.1:10:50"`, or a frozen distribution of `scipy.stats`.
         start: (q0, v0) for all cases, or a function of a case's values by name → (q0, v0), or
@@ -108,12 +108,12 @@ def sweep(
         sample: `zw.study.grid()`, `zw.study.sobol(4096)` or `zw.study.draws(1000)`.
         outputs: names such as "x.max" or "x.rate.final", with final, max, min, mean, rms or range
             over the samples; of a mechanism also "pin.force.max", "pin.torque.max" and
-            "motor.effort.max" for what joints and drives transmit; or functions `(t, q, v)` →
+            "motor.effort.max" for the loads of joints and drives; or functions `(t, q, v)` →
             number by name. By default the last value of every coordinate.
-        success: conditions such as "x.max < 1.2" that a case has to meet beside reaching its end;
+        success: conditions such as "x.max < 1.2" for a success, in addition to reaching the end;
             the text and the report of the result count them.
         out: folder of the parts, each a Parquet file that is written when it is finished. The same
-            call with the same folder computes only what is missing.
+            call with the same folder computes only the missing parts.
         workers: number of workers of one thread on this computer; or
         cluster: address of a scheduler of dask.distributed. Both need the extra `cluster`; without
             them all cases run in this process on all cores.
@@ -121,22 +121,22 @@ def sweep(
     **Other arguments**
 
     Args:
-        units: of quantities and outputs by name, where the model says none.
-        inputs: names in `over` that are no parameters: only `start` and `loop` read them.
+        units: of quantities and outputs by name, if the model has none.
+        inputs: names in `over` that are not parameters: only `start` and `loop` read them.
         part: cases of a part; by default a 64th of all, at least 32 and at most 1024.
-        trajectories: whether q and v of every case are kept, too (`Sweep.motion`); needs `out`.
+        trajectories: whether q and v of every case are stored, too (`Sweep.motion`); needs `out`.
         progress: called with the fraction done, a `Done`, between parts.
         options: options of `zw.batch`; or `loop`, `stop`, `switches` of `zw.simulate`, or functions
-            of a case's values that give them, for which cases run one after another.
+            of a case's values that return them; with these, cases run one after another.
 
     Returns:
         A `Sweep`. A case that fails is a row with its sentence.
 
     Raises:
         ModelError: for a wrong argument, or a folder that holds another study.
-        OutputError: if a part cannot be written; the finished ones stay, and the same call goes on
-            from them.
-        KeyboardInterrupt: at Ctrl-C; it says what is kept.
+        OutputError: if a part cannot be written; finished parts are kept, and the same call
+            continues from them.
+        KeyboardInterrupt: at Ctrl-C; the message says which parts are kept.
 
     Example:
         >>> study = zw.sweep(model, {"length": "0.5:2:40"}, (q0, v0), duration=5.0,
@@ -180,7 +180,7 @@ def sweep(
     here = workers is None and cluster is None
     computed = in_process(plan, missing) if here else on_cluster(plan, missing, workers, cluster)
     heard = Listener.of(progress)
-    # workers and threads end with the study, however it ends
+    # Workers and threads end with the study, however it ends.
     try:
         with contextlib.closing(computed):
             for index, made in computed:
@@ -196,8 +196,8 @@ def sweep(
             kept = f"{shown_path(out)} keeps what is done, and the same call goes on"
         heard.refuse(f"sweep of {model.name}", kept)
         raise KeyboardInterrupt(f"interrupted; {kept}") from stop
-    # also parts that an earlier call had written, so that the result does not show where it was
-    # interrupted
+    # Parts of an earlier call are read as well, so that the result does not depend on
+    # interruptions.
     read = tables.__getitem__ if folder is None else folder.read
     found = list(map(read, range(plan.parts)))
     return Sweep(plan, sample, found, folder, len(missing), asked)
@@ -215,7 +215,7 @@ def _plan(
     trajectories: bool,
     options: dict[str, Any],
 ) -> Plan:
-    """The study, checked."""
+    """Validate the arguments and make the study."""
     axes = {n: axis(n, x) for n, x in mapping(over, "over", "{'length': '0.5:2:40'}").items()}
     inputs = labels(inputs, "inputs")
     if not axes:
@@ -225,7 +225,7 @@ def _plan(
     for name in axes:
         if name in inputs:
             continue
-        # a name that is no parameter is refused before anything is computed
+        # An unknown parameter is refused before anything is computed.
         place_of(model, name)
         if np.shape(read_of(model, name)) != ():
             raise ModelError(
@@ -235,7 +235,7 @@ def _plan(
     if declared := declared_switches(model):
         options = {"switches": declared, **options}
     _refuse_options(options)
-    # one start for all cases is checked once, here; a function is checked case by case
+    # One start for all cases is checked once, here; a function is checked for each case.
     if not callable(start):
         if not isinstance(start, (tuple, list)) or len(start) != 2:
             raise ModelError("start is expected as (q0, v0), or a function of a case's values.")
@@ -244,7 +244,7 @@ def _plan(
     values = sample.cases(axes)
     cases = len(next(iter(values.values())))
     size = min(-(-cases // FEWEST_PARTS), PART) if part is None else count(part, "part", least=1)
-    # whole chunks: the same shapes, and so the same digits, whatever the number of cores
+    # Whole chunks have the same shapes, and so the same digits, whatever the number of cores.
     size = min(-(-size // CHUNK_OF_MEMBERS) * CHUNK_OF_MEMBERS, cases)
     made = outputs_of(outputs, model)
     sampling = dataclasses.asdict(sample)
@@ -254,7 +254,7 @@ def _plan(
 
 
 def _refuse_options(options: Mapping[str, Any]) -> None:
-    """Raise for an option that does not exist, or that is wrong in every case."""
+    """Raise for an option that does not exist, or that is invalid in every case."""
     for name, x in options.items():
         known(name, (*OPTIONS, *ONE_BY_ONE), "sweep has no option")
         if name in ONE_BY_ONE and callable(x):
@@ -277,7 +277,7 @@ def _instants(duration, times, samples) -> np.ndarray:
 
 
 def sample_of(text: str, seed: int = 0) -> Sample:
-    """A sample by the name that the command line knows, `sobol:4096`.
+    """Return a sample by its name on the command line, `sobol:4096`.
 
     Raises:
         ModelError: for another text.

@@ -1,6 +1,6 @@
-"""Closed forms: models to SymPy and back, and the equation of motion as formulas.
+"""Closed forms: conversion of models to and from SymPy, and the equation of motion as formulas.
 
-| function | what |
+| function | result |
 |---|---|
 | `equations(model)` | M, F, φ, ψ, A, b of a model as SymPy matrices |
 | `derive(model)` | v̇, Q_c, u in closed form, printed as programs that are executed and compared |

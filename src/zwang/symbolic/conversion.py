@@ -1,4 +1,4 @@
-"""Expressions of `zwang.codegen` as SymPy expressions, with symbols named after the model."""
+"""Conversion of expressions of `zwang.codegen` to SymPy, with symbols named after the model."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TAKEN = {
     *WORDS_OF_MATHEMATICS.split(),
     *"t q v p out acceleration constraint_force control".split(),
 }
-"""Names that mean something in one of the target languages, or that the printed functions use."""
+"""Names reserved in one of the target languages, or used by the printed functions."""
 
 GREEK = {
     *"alpha beta gamma delta epsilon zeta eta theta iota kappa lamda mu nu xi rho".split(),
@@ -66,8 +66,9 @@ class Symbols:
 
 
 def symbols(found: Equations) -> Symbols:
-    """Symbols for a model's inputs, named as the model names them; a velocity that is the rate of
-    a coordinate is `x_dot`, typeset with a dot.
+    """Make symbols for a model's inputs, with the model's names.
+
+    The rate of a coordinate `x` is `x_dot`, typeset with a dot.
     """
     system, taken, latex = found.model.system, set(TAKEN), {}
     rates = tuple(system.velocities) == tuple(system.coordinates)
@@ -98,7 +99,7 @@ def symbols(found: Equations) -> Symbols:
 
 
 def typeset(name: str) -> str:
-    """A name in LaTeX: `theta_1` as θ with index 1, words upright."""
+    """Format a name in LaTeX: `theta_1` as θ with index 1, words upright."""
     parts = [x for x in identifier(name).split("_") if x]
     shown = [_part(x) for x in parts]
     return shown[0] if len(shown) == 1 else f"{shown[0]}_{{{', '.join(shown[1:])}}}"
@@ -115,12 +116,12 @@ def _part(word: str) -> str:
 
 
 def namesakes(symbols: Iterable[sp.Symbol]) -> list[sp.Symbol]:
-    """Real symbols of the same names, which differ from those with other assumptions."""
+    """Real symbols of the same names, which differ from symbols with other assumptions."""
     return [sp.Symbol(s.name, real=True) for s in symbols]
 
 
 def number(x) -> Any:
-    """A number, as a fraction where it was written with few digits: 0.1 is 1/10."""
+    """Convert a number, to a fraction if it has few digits: 0.1 is 1/10."""
     if isinstance(x, (bool, np.bool_)):
         return sp.true if x else sp.false
     x = float(x)
@@ -178,20 +179,20 @@ WORDS = {
     "not": sp.Not,
     "select": lambda c, x, y: sp.Piecewise((x, c), (y, True)),
 }
-"""Each operation in SymPy's words."""
+"""The SymPy function of each operation."""
 
 WRITTEN_OUT = 2000
-"""Operations of all expressions, written out in full, up to which nothing is abbreviated."""
+"""Number of operations of all expressions, fully expanded, up to which nothing is abbreviated."""
 SHORT = 8
-"""Operations of a part that is written out wherever it is used."""
+"""Number of operations of a subexpression up to which it is repeated rather than defined."""
 
 
 class Converter:
-    """Turns expressions into SymPy's, with parts that are large and used often defined once.
+    """Converter of expressions to SymPy, with definitions for large common subexpressions.
 
     Args:
         inputs: symbol of each input, by its name.
-        outputs: everything that will be converted, from which is known what is used often.
+        outputs: all expressions to be converted, which determine the common subexpressions.
     """
 
     def __init__(self, inputs: dict[str, sp.Symbol], outputs: Sequence[Scalar]):
@@ -201,7 +202,8 @@ class Converter:
             "c", start=1, exclude=namesakes(inputs.values()), real=True
         )
         nodes = in_order(outputs)
-        # the graph shares what a written formula repeats, so that its size says little
+        # The graph shares subexpressions that a formula repeats, so its size does not measure the
+        # formula.
         written: dict[Node, int] = {}
         for node in nodes:
             written[node] = 1 + sum(written.get(x, 0) for x in node.args if isinstance(x, Node))
@@ -217,20 +219,20 @@ class Converter:
             size[node] = 1 + sum(size.get(x, 0) for x in node.args if isinstance(x, Node))
             expr = self._convert(node)
             if not short and not node.boolean and size[node] > SHORT and count.get(node, 0) > 1:
-                # a condition has no symbol: SymPy's are numbers, which Piecewise refuses
+                # A condition gets no symbol: symbols of SymPy are numbers, which Piecewise refuses.
                 symbol = next(self._free)
                 self.definitions.append((symbol, expr))
                 expr, size[node] = symbol, 0
             self._known[node] = expr
 
     def __call__(self, x: Scalar) -> sp.Expr:
-        """The SymPy expression of a value."""
+        """Convert a value to a SymPy expression."""
         if not isinstance(x, Node):
             return number(x)
         return self._inputs[x.args[0]] if x.op == "input" else self._known[x]
 
     def matrix(self, values: np.ndarray) -> sp.Matrix:
-        """A matrix of them; a vector becomes a column."""
+        """Convert values to a matrix; a vector becomes a column."""
         rows = values if values.ndim == 2 else values.reshape(len(values), 1)
         return sp.Matrix(*rows.shape, [plain(self(x)) for x in rows.flat])
 

@@ -2,7 +2,7 @@
 
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
 # pyright: reportCallIssue=false, reportReturnType=false
-# SymPy's own annotations know neither that a matrix is iterable nor what `cse` returns.
+# SymPy's annotations do not declare that a matrix is iterable or what `cse` returns.
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ from zwang.symbolic.integrals import first_integrals
 from zwang.thresholds import ALL_BUT_ZERO
 
 CLOSED = 80
-"""Operations of a result, written out in full, up to which it is simplified as one expression."""
+"""Number of operations of a result, fully expanded, up to which it is simplified as one expression.
+"""
 FEW = 6
-"""Symbols of an expression up to which long ones are cancelled, too."""
+"""Number of symbols of an expression up to which a long one is cancelled, too."""
 MOST_VELOCITIES = 40
-"""Velocities or rows up to which a model is derived by symbols."""
+"""Largest number of velocities or rows of a model that is derived."""
 
 ENDINGS = {
     "page": (".html",),
@@ -41,23 +42,23 @@ ENDINGS = {
     "octave": (".m",),
     "julia": (".jl",),
 }
-"""How the files of each form end."""
+"""File name endings of each form."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Derivation:
-    """The equation of motion of a model by symbols, with the programs that were printed from it.
+    """The equation of motion of a model in symbols, with the programs that were printed from it.
 
     Attributes:
         equations: M, F, φ, ψ, A and b.
         definitions: intermediate results, in order; each may use those before it.
         acceleration: v̇, shape (nv, 1); constraint_force: Q_c, shape (nv, 1); multipliers: λ of the
             rows in `rows`, shape (r, 1); control: u, shape (nu, 1), or None.
-        rows: rows of A that the formulas use; the others follow from them.
-        assumptions: sentences that say where the formulas hold.
-        integrals: name → first integral that the equation of motion keeps.
+        rows: independent rows of A that the formulas use; the others follow from them.
+        assumptions: sentences about the validity of the formulas.
+        integrals: name → first integral of the equation of motion.
         digits: name of a language and function → agreement with the numeric model, as the largest
-            relative difference over `states`; None where it could not be executed.
+            relative difference over `states`; None if it could not be executed.
         states: number of states compared.
         sources: file name → text.
     """
@@ -83,7 +84,7 @@ class Derivation:
 
     @property
     def outputs(self) -> dict[str, sp.Matrix]:
-        """What is printed as a function, by its name."""
+        """The matrices that are printed as functions, by name."""
         found = {"acceleration": self.acceleration}
         if self.equations.A.rows:
             found["constraint_force"] = self.constraint_force
@@ -97,13 +98,13 @@ class Derivation:
         return body(self)
 
     def expanded(self, value: sp.Matrix) -> sp.Matrix:
-        """A result with its definitions put in."""
+        """Substitute the definitions into a result."""
         for symbol, expression in reversed(self.definitions):
             value = value.subs(symbol, expression)
         return value
 
     def verdict(self) -> str:
-        """What was compared, and how well it agrees, a line for each function."""
+        """The result of the comparison with the numeric model, a line for each function."""
         lines = [f"Compared with the numeric model at {self.states} random states:"]
         for name, error in self.digits.items():
             said = "not executed, not installed here" if error is None else f"{error:.1e}"
@@ -118,15 +119,16 @@ class Derivation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """The HTML that a notebook shows."""
         return present("notebook_of_derivation", self)
 
     def write(self, folder: str | Path, forms: Iterable[str] = tuple(ENDINGS)) -> list[Path]:
-        """Write `NAME.html`, `.tex`, `.py`, `.c`, `.h`, `_test.c`, `.m` and `.jl` into a folder:
-        all or none.
+        """Write `NAME.html`, `.tex`, `.py`, `.c`, `.h`, `_test.c`, `.m` and `.jl` into a folder.
+
+        Either all files are written or none.
 
         Args:
-            folder: where to; it is made.
+            folder: the destination; it is made.
             forms: of "page", "latex", "python", "c", "octave" and "julia"; all by default.
 
         Raises:
@@ -142,7 +144,7 @@ class Derivation:
 
 @misfits_named
 def derive(model: Model, q0=None, v0=None, *, states: int = 1000) -> Derivation:
-    """Derive a model's explicit equation of motion by symbols, and print it as programs.
+    """Derive a model's explicit equation of motion in symbols, and print it as programs.
 
         v̇ = a + A⊕ (b − A a),   Q_c = M A⊕ (b − A a),   u of a servo
 
@@ -151,8 +153,7 @@ def derive(model: Model, q0=None, v0=None, *, states: int = 1000) -> Derivation:
 
     Args:
         model: the model.
-        q0, v0: a state that the random states lie around, shapes (nq,) and (nv,); ones and zeros
-            by default.
+        q0, v0: center of the random states, shapes (nq,) and (nv,); ones and zeros by default.
         states: number of states.
 
     Returns:
@@ -181,7 +182,7 @@ def derive(model: Model, q0=None, v0=None, *, states: int = 1000) -> Derivation:
 
 
 def _refuse_large(model: Model) -> None:
-    # before anything is traced, which takes minutes for thousands of rows
+    # checked before tracing, which takes minutes for thousands of rows
     size = max(model.constraints.m, model.system.nv)
     if size > MOST_VELOCITIES:
         raise ModelError(
@@ -192,7 +193,7 @@ def _refuse_large(model: Model) -> None:
 
 
 def closed_form(found: SymbolicEquations, given: Samples) -> Derivation:
-    """The equation of motion by symbols, nothing printed yet.
+    """Derive the equation of motion in symbols, without printed programs.
 
     Args:
         found: the model's equations.
@@ -204,11 +205,11 @@ def closed_form(found: SymbolicEquations, given: Samples) -> Derivation:
     names = Definitions(found.definitions, latex)
     mass = Mass(found.M, "M", names)
     A, b = found.A.extract(rows, range(found.A.cols)), [found.b[i] for i in rows]
-    # letters say in print which family a definition belongs to
+    # The letters distinguish the families of definitions in print.
     hold = Rows(A, mass, "zydr", names)
     free = mass.solve(list(found.F), "a")
     acceleration, shares = hold.correct(free, b, "w")
-    # a servo chooses u from what happens without it, and the motion follows from both
+    # A servo chooses u from the motion without it; the motion then follows from both.
     control = None
     if found.servo is not None:
         control, push = _control(found, mass, hold, acceleration, names)
@@ -236,8 +237,9 @@ def closed_form(found: SymbolicEquations, given: Samples) -> Derivation:
 
 
 def independent_rows(found: SymbolicEquations, given: Samples) -> list[int]:
-    """Rows of A that the others follow from, at most of the random states; by Gram-Schmidt with the
-    rows in their order.
+    """A maximal set of independent rows of A at most of the random states.
+
+    Rows are taken in their order, by Gram-Schmidt orthogonalization.
     """
     model, m = found.model, found.A.rows
     if not m:
@@ -248,7 +250,7 @@ def independent_rows(found: SymbolicEquations, given: Samples) -> list[int]:
     A = A / np.maximum(np.linalg.norm(A, axis=2, keepdims=True), 1e-300)
     kept: list[int] = []
     for i in range(m):
-        # a median, as single states may lie next to a loss of rank
+        # The median is used, as single states may be close to a loss of rank.
         tried = singular_values(A[:, [*kept, i]])
         if np.median(tried[:, -1]) > ALL_BUT_ZERO and len(kept) < model.system.nv:
             kept.append(i)
@@ -285,10 +287,11 @@ def _row(A: sp.Matrix, i: int, x) -> sp.Expr:
 
 
 def _nonideal(found, rows, multipliers, mass, hold, acceleration, force, names):
-    """The acceleration and the constraint force with what nonideal constraints impress.
+    """The acceleration and the constraint force with the force c of nonideal constraints.
 
-    c is linear in the forces that it depends on, as Coulomb's is while they keep their signs:
-    `λ = λ₀ + (I − K)⁻¹ k`, with the reactions k to c(λ₀) and K to its derivatives.
+    c is linear in the forces that it depends on, as Coulomb friction is while they keep their
+    signs: `λ = λ₀ + (I − K)⁻¹ k`, where k are the reactions to c(λ₀) and K those to its
+    derivatives.
     """
     position, n = {row: i for i, row in enumerate(rows)}, found.A.cols
     own = [
@@ -310,7 +313,7 @@ def _nonideal(found, rows, multipliers, mass, hold, acceleration, force, names):
 
     zeros, slope = [sp.Integer(0)] * len(rows), found.nonideal.jacobian(list(found.ideal))
     c = names.vector("C", [x.subs(ideal) for x in found.nonideal])
-    along = []  # the change of c with each of these multipliers
+    along = []  # derivatives of c by each of these multipliers
     for k, (part, i) in enumerate(own):
         change = slope[:, part * n : (part + 1) * n] * found.A[i, :].T
         along.append(names.vector("Cl", [x.subs(ideal) for x in change], k))
@@ -327,7 +330,7 @@ def _nonideal(found, rows, multipliers, mass, hold, acceleration, force, names):
 
 
 def _assumptions(found: SymbolicEquations, hold: Rows, rows: list[int], given: Samples):
-    """Sentences that say where the formulas hold."""
+    """Sentences about the validity of the formulas."""
     m = found.A.rows
     positive = [s for s in found.symbols.p if s.is_positive]
     if positive:
@@ -350,7 +353,7 @@ def _assumptions(found: SymbolicEquations, hold: Rows, rows: list[int], given: S
 
 
 def _simplified(result: Derivation) -> Derivation:
-    """The derivation with each result that is small enough as one expression."""
+    """Expand and simplify each result that is small enough as one expression."""
     changed = {}
     for name, value in {**result.outputs, "multipliers": result.multipliers}.items():
         short = _one_expression(result, value)
@@ -378,13 +381,14 @@ def _one_expression(result: Derivation, value: sp.Matrix) -> sp.Matrix | None:
 
 def tidy(expression: sp.Expr) -> sp.Expr:
     """The shortest of a few equal forms of an expression."""
-    if cases := expression.atoms(sp.Piecewise):  # which cancel like symbols
+    if cases := expression.atoms(sp.Piecewise):  # cases are cancelled like symbols
         symbols = {x: sp.Dummy(real=True) for x in cases}
         back = {symbol: x for x, symbol in symbols.items()}
         return tidy(expression.xreplace(symbols)).xreplace(back)
     forms = [expression, sp.factor_terms(expression)]
     few = len(expression.free_symbols) <= FEW
-    if sp.count_ops(expression) <= (8 if few else 2) * CLOSED:  # cancelling grows with symbols
+    # the cost of cancelling grows with symbols
+    if sp.count_ops(expression) <= (8 if few else 2) * CLOSED:
         together = sp.cancel(sp.together(expression))
         forms += [together, sp.factor_terms(together)]
     shortest = min(forms, key=sp.count_ops)

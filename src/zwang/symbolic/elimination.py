@@ -1,19 +1,19 @@
 """The Udwadia-Kalaba equation as a sequence of definitions, without a square root or an inverse.
 
-Rows are made orthogonal in the metric of M⁻¹ one after another (modified Gram-Schmidt), and each
-of them corrects the acceleration once:
+Rows are orthogonalized one after another in the metric of M⁻¹ (modified Gram-Schmidt), and each of
+them corrects the acceleration once:
 
     zᵢ = Aᵢ − Σ_{j<i} c_ij z_j,   yᵢ = M⁻¹ zᵢᵀ,   dᵢ = zᵢ yᵢ,   c_ij = (zᵢ · y_j)/d_j
     v̇ ← v̇ + yᵢ (bᵢ − Aᵢ v̇)/dᵢ
 
-which is `A⊕ (b − A a)` row by row, does not square the condition number, and has denominators
-that say where the formula ends: `dᵢ = 0` is a loss of rank. Reference: recursive paper, eq.
+This is `A⊕ (b − A a)` row by row. It does not square the condition number, and its denominators
+show where the formula fails: `dᵢ = 0` is a loss of rank. Reference: recursive paper, eq.
 (4.14)-(4.16) with one row to a level.
 """
 
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
 # pyright: reportReturnType=false, reportGeneralTypeIssues=false
-# SymPy's own annotations do not know what parts an expression has.
+# SymPy's annotations do not declare which parts an expression has.
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from collections.abc import Sequence
 import sympy as sp
 
 MOST_SEARCHED = 400
-"""Operations of an expression in which squares of sines and cosines, and cases, are looked for."""
+"""Number of operations of an expression up to which squares of sines and cosines, and cases, are
+merged.
+"""
 
 
 def plain(expression: sp.Expr) -> sp.Expr:
-    """The expression with `a sin² x + a cos² x` in its sums as a, and without cases that the case
-    around them decides.
-    """
+    """Replace `a sin² x + a cos² x` by a, and remove cases that an enclosing case decides."""
     if not expression.has(sp.sin, sp.Piecewise) or sp.count_ops(expression) > MOST_SEARCHED:
         return expression
     decided = expression.replace(lambda x: isinstance(x, sp.Piecewise), _decided)
@@ -36,7 +36,7 @@ def plain(expression: sp.Expr) -> sp.Expr:
 
 
 def _decided(cases: sp.Expr) -> sp.Expr:
-    """Cases within a case of the same condition as their first one."""
+    """Remove cases inside a case whose condition is that of their first one."""
     found = []
     for value, condition in cases.args:
         same = lambda x, c=condition: isinstance(x, sp.Piecewise) and x.args[0].cond == c
@@ -52,17 +52,17 @@ def _merged(total: sp.Expr) -> sp.Expr:
             if exponent == 2 and base.func in (sp.sin, sp.cos):
                 terms.setdefault((term / factor, base.args[0]), {})[base.func] = term
     for (coefficient, _), pair in terms.items():
-        if len(pair) == 2:  # what is merged may be a part of another pair
+        if len(pair) == 2:  # A merged term may be part of another pair.
             return plain(total - sp.Add(*pair.values()) + coefficient)
     return total
 
 
 SIMPLE = 3
-"""Operations of an expression that needs no name of its own."""
+"""Number of operations of an expression up to which it gets no name."""
 
 
 class Definitions:
-    """Names for intermediate results, in order.
+    """Names of intermediate results, in order.
 
     Args:
         known: definitions that come first.
@@ -74,14 +74,14 @@ class Definitions:
         self._taken = {s.name for s in (*latex, *(s for s, _ in known))}
 
     def name(self, letter: str, expression: sp.Expr, *index: int) -> sp.Expr:
-        """The expression itself if it is simple, else a symbol that is defined as it."""
+        """Return a simple expression itself, or a new symbol defined by the expression."""
         expression = plain(expression)
-        # a name for something short would make the formula longer
+        # A name for a short expression would make the formula longer.
         if expression.is_Atom or sp.count_ops(expression) <= SIMPLE:
             return expression
         suffix = "_".join(str(i + 1) for i in index)
         name = f"{letter}_{suffix}"
-        while name in self._taken:  # by a coordinate or a parameter of that name
+        while name in self._taken:  # a coordinate or a parameter has that name
             name += "_"
         self._taken.add(name)
         symbol = sp.Symbol(name, real=True)
@@ -93,7 +93,7 @@ class Definitions:
         return symbol
 
     def vector(self, letter: str, values: Sequence[sp.Expr], *index: int) -> list[sp.Expr]:
-        """`name` for each entry."""
+        """Apply `name` to each entry."""
         return [self.name(letter, x, *index, k) for k, x in enumerate(values)]
 
 
@@ -103,12 +103,12 @@ def dot(x: Sequence[sp.Expr], y: Sequence[sp.Expr]) -> sp.Expr:
 
 
 class Mass:
-    """M⁻¹ by an LDLᵀ factorization, M symmetric and positive definite.
+    """M⁻¹ by an LDLᵀ factorization of the symmetric positive definite M.
 
     Args:
         M: mass matrix.
         letter: of its definitions.
-        names: where they go.
+        names: receives the definitions.
     """
 
     def __init__(self, M: sp.Matrix, letter: str, names: Definitions):
@@ -141,13 +141,13 @@ class Mass:
 
 
 class Rows:
-    """Rows made orthogonal in a metric, ready to correct vectors.
+    """Rows orthogonalized in a metric, which correct vectors.
 
     Args:
         A: independent rows, shape (r, n).
         mass: of the metric.
-        letters: of z, y, d and the shares, so that two families keep apart.
-        names: where definitions go.
+        letters: of z, y, d and the multipliers, so that two families differ.
+        names: receives the definitions.
 
     Attributes:
         z, y, d: as in the module's docstring; U: `z = U A`, shape (r, r).
@@ -175,7 +175,7 @@ class Rows:
             self.d.append(names.name(d_, dot(z, y), i))
 
     def correct(self, x: Sequence[sp.Expr], b: Sequence[sp.Expr], letter: str):
-        """`x + A⊕ (b − A x)` and the share of each orthogonal row in it."""
+        """`x + A⊕ (b − A x)`, and the multiplier of each orthogonal row."""
         x, shares = list(x), []
         for i in range(self.A.rows):
             left = b[i] - dot(self.A.row(i), x)
@@ -195,10 +195,10 @@ class Rows:
         return x
 
     def force(self, shares: Sequence[sp.Expr]) -> list[sp.Expr]:
-        """`M A⊕ (b − A x)` from the shares that `correct` returned."""
+        """`M A⊕ (b − A x)` from the multipliers of orthogonal rows that `correct` returned."""
         n = self.A.cols
         return [sp.Add(*(self.z[i][k] * shares[i] for i in range(self.A.rows))) for k in range(n)]
 
     def multipliers(self, shares: Sequence[sp.Expr]) -> list[sp.Expr]:
-        """λ with `Aᵀ λ` that force."""
+        """λ such that `Aᵀ λ` is that force."""
         return [dot(self.U.col(k), shares) for k in range(self.A.rows)]

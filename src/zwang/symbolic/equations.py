@@ -14,8 +14,9 @@ from zwang.symbolic.conversion import Converter, Symbols, symbols
 
 @dataclasses.dataclass(frozen=True)
 class SymbolicServo:
-    """`A v̇ = b` of servo constraints with the pull of their gains in b, and B, as matrices;
-    `weight` and `preferred` of the choice among controls.
+    """Servo constraints `A v̇ = b` with their gains in b, and the actuation matrix B.
+
+    `weight` and `preferred` are those of the null-space method that chooses u.
     """
 
     A: sp.Matrix
@@ -27,13 +28,12 @@ class SymbolicServo:
 
 @dataclasses.dataclass(frozen=True)
 class SymbolicEquations:
-    """What a model states, as SymPy matrices in its own names.
+    """A model's equations as SymPy matrices in the model's names.
 
     Attributes:
         source: the expressions that they come from.
         symbols: of coordinates, velocities, parameters and time.
-        definitions: abbreviations of large parts that are used often, in order; empty for small
-            models.
+        definitions: large common subexpressions, in order; empty for small models.
         M, F: mass matrix (nv, nv) and force (nv, 1).
         rate: `q̇ = N v + n`, shape (nq, 1).
         phi, psi: residuals of the constraints at position and velocity level.
@@ -41,7 +41,7 @@ class SymbolicEquations:
         potential: potential energy, or None.
         nonideal: impressed force of nonideal constraints from the symbols `ideal`, or None.
         ideal: symbols of their ideal forces, shape (parts, nv).
-        servo: what the servo asks for, or None.
+        servo: the servo constraints, or None.
 
     Example:
         >>> zw.symbolic.equations(model).M
@@ -83,8 +83,8 @@ def symbolic_equations(model: Model) -> SymbolicEquations:
     """M, F, φ, ψ, A and b of a model as SymPy matrices, by tracing its own functions.
 
     Raises:
-        ModelError: for an operation that has no formula, by its name, or a model that formulas
-            cannot hold (`zwang.codegen.equations`).
+        ModelError: for an operation that has no formula, by its name, or a model that cannot be
+            expressed by formulas (`zwang.codegen.equations`).
     """
     require_float64()
     found = equations(model)
@@ -94,7 +94,7 @@ def symbolic_equations(model: Model) -> SymbolicEquations:
     impressed = [] if found.nonideal is None else [found.nonideal]
     potential = [] if found.potential is None else [found.potential]
     ideal = {f"f{i}": sp.Symbol(f"_f{i}", real=True) for i in range(found.ideal.size)}
-    # one conversion of everything, so that parts shared between M, F and A are defined once
+    # One conversion of everything defines subexpressions common to M, F and A once.
     convert = Converter(
         named.by_input() | ideal,
         [*(x for a in (*arrays, *extra, *impressed) for x in a.flat), *potential],

@@ -2,7 +2,7 @@
 
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
 # pyright: reportCallIssue=false
-# SymPy's own annotations know neither that a matrix is iterable nor what `cse` returns.
+# SymPy's annotations do not declare that a matrix is iterable or what `cse` returns.
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from zwang.inputs.arguments import shown
 
 
 class Names:
-    """Which symbol is which input: coordinates, velocities, time, and the rest parameters.
+    """Assignment of symbols to inputs: coordinates, velocities, time, and otherwise parameters.
 
     Args:
         q: coordinates, symbols or dynamic symbols.
         v: velocities; by default the derivatives of dynamic symbols, and `x_dot` of a symbol
             `x`.
-        params: value of each parameter, by symbol or by name; a function of time counts as one,
-            as an input that is held.
+        params: value of each parameter, by symbol or by name; a function of time may be one, as an
+            input with a constant value.
 
     Attributes:
-        q, v: plain symbols that stand for them.
+        q, v: plain symbols that replace them.
         params: name → value.
     """
 
@@ -50,7 +50,7 @@ class Names:
 
     @property
     def velocities(self) -> list[str]:
-        """Names of the velocities: of rates, the coordinates' own."""
+        """Names of the velocities; rates have the names of their coordinates."""
         plain = [None if r is None else str(r) for r in self._rates]
         return [
             self.coordinates[plain.index(str(s))] if str(s) in plain else _name(s)
@@ -58,7 +58,10 @@ class Names:
         ]
 
     def replaced(self, expression):
-        """An expression in plain symbols: first speeds, which may be derivatives of coordinates."""
+        """Replace dynamic symbols of an expression by plain symbols.
+
+        Speeds are replaced first, as they may be derivatives of coordinates.
+        """
         both = [*zip(self._speeds, self.v, strict=True), *zip(self._given, self.q, strict=True)]
         named = lambda e: e.replace(self._is_input, lambda x: sp.Symbol(_name(x)))
         plain = lambda e: named(sp.sympify(e).doit().subs(both))
@@ -67,11 +70,11 @@ class Names:
         return plain(expression)
 
     def _is_input(self, x) -> bool:
-        """Whether a part of an expression is a function of time whose value is a parameter."""
+        """Return whether a subexpression is a function of time whose value is a parameter."""
         return _is_dynamic(x) and x.args == (self._t,) and _name(x) in self.params
 
     def function(self, expression, what: str, *, with_v: bool) -> Callable:
-        """`(q, v, t, p)` or `(q, t, p)` → array of an expression, compiled by JAX.
+        """Make `(q, v, t, p)` or `(q, t, p)` → array from an expression, compiled by JAX.
 
         Raises:
             ModelError: for symbols that are neither coordinates, velocities, time nor parameters.

@@ -1,8 +1,8 @@
-"""First integrals: what the equation of motion keeps, found by symbols."""
+"""First integrals of the equation of motion, found symbolically."""
 
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
 # pyright: reportCallIssue=false
-# SymPy's own annotations know neither that a matrix is iterable nor what `cse` returns.
+# SymPy's annotations do not declare that a matrix is iterable or what `cse` returns.
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import sympy as sp
 from zwang.symbolic.equations import SymbolicEquations
 
 LONGEST_RATE = 600
-"""Operations of a rate up to which it is asked whether it vanishes."""
+"""Number of operations of a rate up to which it is tested for zero."""
 TRIALS, VANISHING = 3, 1e-9
-"""Random numbers that are put in before a proof is tried, and what counts as zero there."""
+"""Number of random substitutions before a proof is tried, and their tolerance for zero."""
 
 
 def first_integrals(found: SymbolicEquations) -> dict[str, sp.Expr]:
-    """Momenta of cyclic coordinates and the energy, as far as symbols show that they stay.
+    """Momenta of cyclic coordinates and the energy, if symbols show that they are conserved.
 
-    A momentum `p_k = (M v)_k` stays if no constraint acts on `v_k` and `F_k + Ṁ v` vanishes, both
-    for every state. The energy `½ vᵀ M v + V` stays if its power does and the constraints are
-    scleronomic and homogeneous in v, so that they do no work. Nonideal constraints and servos end
-    the search.
+    A momentum `p_k = (M v)_k` is conserved if no constraint acts on `v_k` and `F_k + Ṁ v` vanishes,
+    both for every state. The energy `½ vᵀ M v + V` is conserved if its power vanishes and the
+    constraints are scleronomic and homogeneous in v, so that they do no work. With nonideal
+    constraints or servos nothing is searched.
 
     Returns:
         Name → expression; `"momentum of x"`, `"energy"`.
@@ -47,14 +47,14 @@ def first_integrals(found: SymbolicEquations) -> dict[str, sp.Expr]:
 
 
 def _rate(found: SymbolicEquations, value: sp.Expr) -> sp.Expr:
-    """Its rate at fixed velocities."""
+    """Its rate at constant velocities."""
     q = found.symbols.q
     moved = sp.Add(*(sp.diff(value, s) * rate for s, rate in zip(q, found.rate, strict=True)))
     return moved + sp.diff(value, found.symbols.t)
 
 
 def _ideal_and_scleronomic(found: SymbolicEquations) -> bool:
-    """Whether `A v = 0` on the constraints, so that `Q_c · v = 0`."""
+    """Return whether `A v = 0` on the constraints, so that `Q_c · v = 0`."""
     if len(found.source.velocity_rows) < found.A.rows or any(
         found.symbols.t in e.free_symbols for e in (*found.psi, *found.rate)
     ):
@@ -69,7 +69,7 @@ def _vanishes(expression: sp.Expr) -> bool:
     free = sorted(expression.free_symbols, key=str)
     rng = np.random.default_rng(0)
     function = sp.lambdify(free, expression, modules="math")
-    for _ in range(TRIALS):  # a proof is slow, and most expressions do not vanish at all
+    for _ in range(TRIALS):  # A proof is slow, and most expressions are not zero.
         if not abs(function(*rng.uniform(0.5, 1.5, len(free)))) < VANISHING:
             return False
     return sp.simplify(sp.expand(expression)) == 0

@@ -1,8 +1,8 @@
-"""Parts of a model from SymPy expressions."""
+"""Models from a Lagrangian, and parts of a model from SymPy expressions."""
 
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
 # pyright: reportCallIssue=false
-# SymPy's own annotations know neither that a matrix is iterable nor what `cse` returns.
+# SymPy's annotations do not declare that a matrix is iterable or what `cse` returns.
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def from_lagrangian(
     potential=None,
     name: str = "model",
 ) -> Model:
-    """A model from a Lagrangian in SymPy.
+    """Make a model from a Lagrangian in SymPy.
 
         M = ∂²L/∂q̇²,   F = Q − (∂²L/∂q̇∂q q̇ + ∂²L/∂q̇∂t) + ∂L/∂q
 
@@ -52,7 +52,7 @@ def from_lagrangian(
         >>> zw.symbolic.from_lagrangian(L, [x, y], params={m: 1.0, g: 9.81, l: 1.0},
         ...                             holonomic={"rod": x**2 + y**2 - l**2})
     """
-    # plain symbols first: derivatives by dynamic symbols and their rates are no partial ones
+    # Plain symbols first: derivatives by dynamic symbols and their rates are not partial ones.
     names = Names(q, None, params)
     L, v, plain = names.replaced(lagrangian), sp.Matrix(names.v), sp.Matrix(names.q)
     momentum = sp.Matrix([L]).jacobian(v).T
@@ -66,12 +66,12 @@ def from_lagrangian(
 
 
 def assembled(names: Names, M, F, rate, holonomic, nonholonomic, potential, name: str) -> Model:
-    """A model from M, F, q̇ = rate(q, v, t) or None, and residuals, all in SymPy."""
+    """Make a model from M, F, q̇ = rate(q, v, t) or None, and residuals, all in SymPy."""
     velocity_map = offset = None
     if rate is not None:
         plain, v = names.replaced(rate), sp.Matrix(names.v)
         N = plain.jacobian(v)
-        # q̇ = N v + n: what is left after the linear part must not contain v
+        # q̇ = N v + n: the remainder n must not contain v
         rest = (plain - N * v).applyfunc(sp.simplify)
         velocity_map = names.function(N, "the velocity map", with_v=False)
         if any(rest):

@@ -1,8 +1,8 @@
-"""Models from `sympy.physics.mechanics`: bodies, loads and joints stated there, solved here."""
+"""Models from `sympy.physics.mechanics`, with bodies, loads and joints stated there."""
 
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
 # pyright: reportCallIssue=false
-# SymPy's own annotations know neither that a matrix is iterable nor what `cse` returns.
+# SymPy's annotations do not declare that a matrix is iterable or what `cse` returns.
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ from zwang.symbolic.lagrangian import assembled
 
 
 def from_mechanics(method, params: Mapping | None = None, *, name: str = "model") -> Model:
-    """A model from a `KanesMethod`, `LagrangesMethod` or `System` of `sympy.physics.mechanics`.
+    """Make a model from a method of `sympy.physics.mechanics`.
 
         M(q, t) u̇ = F(q, u, t),   q̇ = N u + n,   φ(q, t) = 0,   ψ(q, u, t) = 0
 
-    Bodies and loads are taken for all speeds as if they were independent; what was declared as
-    dependent becomes constraints, so that their forces are results and no speed has to be chosen
-    as dependent. Auxiliary speeds, which bring out such forces there, are zero.
+    The method is a `KanesMethod`, `LagrangesMethod` or `System`. All speeds are treated as
+    independent; relations declared there for dependent speeds become constraints, so that their
+    forces are results and no speed has to be chosen as dependent. Auxiliary speeds, which give such
+    forces there, are zero.
 
     Args:
         method: one of them; its equations are formed if they are not yet.
         params: value of each parameter, by symbol or by name. A function of time that is neither
-            coordinate nor speed (`F = dynamicsymbols("F")`, a force from outside) is one, too: it
+            coordinate nor speed (`F = dynamicsymbols("F")`, an external force) is one, too: it
             is an input of `zw.analysis.linearize` and `zw.Plant` by its name.
         name: name of the model.
 
@@ -57,7 +58,7 @@ def from_mechanics(method, params: Mapping | None = None, *, name: str = "model"
 
 def _free(frame, q, u, auxiliary, rates, bodies, loads):
     """M, F and q̇ of bodies whose speeds are all independent, by Kane's method."""
-    # all speeds count as independent: the constraints are enforced here, not eliminated there
+    # All speeds are independent: constraints are enforced here, not eliminated there.
     kane = KanesMethod(
         frame, q_ind=list(q), u_ind=list(u), kd_eqs=list(rates), u_auxiliary=auxiliary or None
     )
@@ -70,7 +71,7 @@ def _free(frame, q, u, auxiliary, rates, bodies, loads):
 
 
 def _still(auxiliary) -> list[tuple]:
-    """What makes auxiliary speeds zero, their rates first."""
+    """Substitutions of auxiliary speeds by zero, their rates first."""
     return [(u.diff(dynamicsymbols._t), 0) for u in auxiliary] + [(u, 0) for u in auxiliary]
 
 
@@ -81,7 +82,7 @@ def _from_kane(kane: KanesMethod, params, name: str) -> Model:
     frame = kane._inertial
     M, F, rate = _free(frame, q, u, auxiliary, rates, kane.bodies, kane.loads)
     phi = list(kane._f_h) if kane._f_h is not None else []
-    # k u + f of all speeds; the rates of φ among them are redundant, which does no harm
+    # k u + f over all speeds; it includes the rates of φ, which are redundant but harmless.
     psi = list(kane._k_nh * sp.Matrix(u) + kane._f_nh) if kane._f_nh else []
     psi = [e.subs(_still(auxiliary)) for e in psi]
     return _model(q, u, params, M, F, rate, phi, psi, name)
@@ -106,7 +107,7 @@ def _from_lagrange(lagrange: LagrangesMethod, params, name: str) -> Model:
     M, F = lagrange.mass_matrix[:n, :n], lagrange.forcing[:n, :]
     phi = list(lagrange._hol_coneqs) if lagrange._hol_coneqs is not None else []
     both = list(lagrange.coneqs) if lagrange.coneqs is not None else []
-    # SymPy lists the rates of holonomic constraints first; they follow from φ
+    # SymPy lists the rates of holonomic constraints first; they follow from φ.
     psi = both[len(phi) :]
     names = Names(q, None, params)
     return assembled(names, M, F, None, *_constraints(phi, psi), None, name)
@@ -115,7 +116,7 @@ def _from_lagrange(lagrange: LagrangesMethod, params, name: str) -> Model:
 def _model(q, u, params, M, F, rate, phi, psi, name: str) -> Model:
     names = Names(q, u, params)
     t = dynamicsymbols._t
-    # velocity constraints may be written with q̇, the model has v
+    # Velocity constraints may be written with q̇; the model has v.
     known = {x.diff(t): value for x, value in zip(q, rate, strict=True)}
     psi = [e.doit().xreplace(known) for e in map(sp.sympify, psi)]
     return assembled(names, M, F, sp.Matrix(rate), *_constraints(phi, psi), None, name)

@@ -8,18 +8,18 @@ from zwang.errors import ModelError
 from zwang.inputs.arguments import shown
 
 MOST_ROWS = 6
-"""Rows and columns up to which a closed form is written."""
+"""Largest number of rows and columns for a closed form."""
 
 
 def weighted_pseudoinverse(A, M=None) -> sp.Matrix:
-    """`A⊕ = M^-1/2 (A M^-1/2)⁺` by symbols, of any rank, without a square root.
+    """`A⊕ = M^-1/2 (A M^-1/2)⁺` in symbols, of any rank, without a square root.
 
         full rank:        A⊕ = M⁻¹Aᵀ (A M⁻¹Aᵀ)⁻¹
         rank-deficient:   A = G A_r,  A⊕ = M⁻¹A_rᵀ (A_r M⁻¹A_rᵀ)⁻¹ (GᵀG)⁻¹ Gᵀ
 
-    with A_r the rows of A that differ from zero in its reduced row echelon form, and G the columns
-    of A that belong to their pivots. It holds where no denominator vanishes: SymPy decides ranks
-    for symbols in general position.
+    A_r are the nonzero rows of the reduced row echelon form of A, and G the columns of A with their
+    pivots. The result is valid where no denominator vanishes: SymPy decides ranks for symbols in
+    general position.
 
     Args:
         A: matrix, shape (m, n).

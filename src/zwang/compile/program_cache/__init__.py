@@ -1,12 +1,12 @@
-"""The program cache: compiled programs that outlive their process.
+"""The program cache: compiled programs on disk, shared between processes.
 
-| file | what |
+| file | content |
 |---|---|
-| `cache` | `keep_programs`; programs found by their key, or made and written |
-| `fingerprint` | what a program is made from, as a short text |
-| `objects` | its classes and objects |
-| `purity` | what a function may lean on without being read to the end |
-| `source_digest` | zwang's own sources, and whether its modules still hold what these made |
+| `cache` | `keep_programs`; lookup of programs by their key |
+| `fingerprint` | digest of everything that a program is made from |
+| `objects` | classes and objects in this digest |
+| `purity` | rules for the functions that a fingerprint accepts |
+| `source_digest` | zwang's own sources, and whether its modules still match them |
 | `environment` | versions, processor and settings |
 | `store` | the folder of files |
 """

@@ -1,7 +1,7 @@
-"""The program cache: compiled programs that outlive their process.
+"""The program cache: compiled programs on disk, shared between processes.
 
-A program found there is neither traced nor compiled again. Its key is the content of everything
-that it was made from (`fingerprint`), with the processor, the versions and the settings
+A program found in the cache is neither traced nor compiled again. Its key is the content of
+everything that it was made from (`fingerprint`), with the processor, the versions and the settings
 (`environment`).
 """
 
@@ -36,10 +36,10 @@ from zwang.objects.record import is_array
 
 
 class ProgramCache:
-    """Programs by what they are made from: those of this process, and where they are kept.
+    """Programs by their key: those of this process, and those on disk.
 
     Args:
-        folder: for the files; made if it does not exist. None keeps them in this process only.
+        folder: for the files; made if it does not exist. None caches in this process only.
 
     Raises:
         NotCacheableError: if zwang's sources allow no cache.
@@ -55,21 +55,21 @@ class ProgramCache:
     def key(
         self, flat: FlatFunction, leaves: list, of_each: list[bool] | None = None
     ) -> str | None:
-        """The name of a program; None if what it is made from cannot be known for certain."""
+        """Return the key of a program; None if the content it is made from cannot be determined."""
         try:
             found = content(flat, leaves)
-            # without the axis names of an enclosing `vmap`: at the top level there is none
+            # The axis names of an enclosing `vmap` are left out: at the top level there are none.
             thread = [x for x in trace_context() if type(x).__name__ != "AxisEnv"]
             engine = repr(is_native_wanted())
             found.token(environment_key(), self._sources, engine, repr(thread), repr(of_each))
             found.token(self._modules.digest(found.modules))
             return found.hexdigest()
-        except Exception as reason:  # whatever a foreign object raises while it is looked through
+        except Exception as reason:  # A foreign object may raise anything while it is examined.
             self._not_kept(flat, reason)
             return None
 
     def known(self, key: str) -> CompiledProgram | None:
-        """The program of a key: at hand or on disk, or None."""
+        """Return the program of a key from memory or from disk, or None."""
         if (ready := self._ready.get(key)) is not None or self.store is None:
             return ready
         begun = time.perf_counter()
@@ -77,7 +77,8 @@ class ProgramCache:
             kept = _Kept(*self.store.read(key))
             code = NativeFunction(Stored(*kept.function))
             ready = CompiledProgram(code, pickle.loads(kept.skeleton), kept.seconds)
-        except Exception:  # whatever it is that is there, the program is made again
+        # If the file cannot be used for any reason, the program is compiled again.
+        except Exception:
             return None
         code.optimized = self._writer(key, kept.seconds, kept.skeleton)
         jax.monitoring.record_event_duration_secs(LOADED, time.perf_counter() - begun)
@@ -85,7 +86,7 @@ class ProgramCache:
         return ready
 
     def keep(self, key: str, flat: FlatFunction, ready: CompiledProgram) -> None:
-        """Keep a program for this process and, if it is native code, for later ones."""
+        """Cache a program in this process and, if it is native code, on disk."""
         self._ready.put(key, ready)
         if self.store is None:
             return
@@ -96,7 +97,7 @@ class ProgramCache:
         jax.monitoring.record_event_duration_secs(MADE, ready.seconds)
         try:
             skeleton = pickle.dumps(ready.skeleton)
-        except Exception as reason:  # of a foreign class in its result
+        except Exception as reason:  # the result has an object of a foreign class
             self._not_kept(flat, reason)
             return
         code.optimized = self._writer(key, ready.seconds, skeleton)
@@ -110,8 +111,9 @@ class ProgramCache:
             self.store.write(key, tuple(_Kept(tuple(stored), skeleton, seconds)))
 
     def _writer(self, key: str, seconds: float, skeleton: bytes) -> Callable[[Stored], None]:
-        """What writes a program once more when a part of it has been optimized, in this process or
-        in a later one that goes on with it.
+        """Return a function that stores a program again after a part of it has been optimized.
+
+        It is used in this process, or in a later one that continues the optimization.
         """
 
         def write(stored: Stored) -> None:
@@ -127,12 +129,12 @@ class ProgramCache:
 
 
 class _Kept(NamedTuple):
-    """What is written for a program.
+    """The stored form of a program.
 
     Attributes:
         function: native code, as data.
-        skeleton: what the function returns, arrays as slots; pickled.
-        seconds: how long it took to make.
+        skeleton: structure of the result with slots for arrays; pickled.
+        seconds: compilation time.
     """
 
     function: tuple
@@ -141,11 +143,12 @@ class _Kept(NamedTuple):
 
 
 def content(flat: FlatFunction, leaves: list) -> Fingerprint:
-    """What a program is made from: the function with all that it refers to, and its arguments but
-    for their numbers.
+    """Return the fingerprint of a function with all that it refers to, and of its arguments.
+
+    The numbers of the arguments are left out.
 
     Raises:
-        NotCacheableError: if that cannot be known for certain.
+        NotCacheableError: if the content cannot be determined.
     """
     found, function = Fingerprint(), flat.function
     found.token(function.__module__, function.__qualname__)
@@ -163,13 +166,14 @@ def content(flat: FlatFunction, leaves: list) -> Fingerprint:
 
 
 IN_PROCESS = ProgramCache()
-"""Programs that end with this process: those of XLA, and all where none are kept on disk."""
+"""Programs cached in this process only: those of XLA, and all if no programs are stored on disk."""
 _current: ProgramCache | None = None
 
 
 def current() -> ProgramCache:
-    """The cache that is in use. Until `keep_programs` is called, it is the one in the default
-    folder for caches.
+    """Return the cache in use.
+
+    Until `keep_programs` is called, it is in the default cache folder.
     """
     if _current is None:
         keep_programs()
@@ -177,33 +181,33 @@ def current() -> ProgramCache:
 
 
 def keeps_programs() -> bool:
-    """Whether compiled programs are kept for later processes."""
+    """Return whether compiled programs are cached on disk."""
     return current().store is not None
 
 
 @misfits_named
 def keep_programs(folder: Path | str | None = None, *, on: bool = True) -> str:
-    """Cache compiled programs on disk from now on, and use those that are there: what ran once in
-    any process is not traced again.
+    """Choose the folder of the program cache, or switch the cache off.
 
-    That is so without a call of this function, in zwang's own folder for caches: a model that is
-    defined once more, in a cell that runs twice or in another process, compiles nothing.
-    `keep_programs(on=False)` or `ZWANG_KEEP=0` switches it off.
+    By default programs are cached on disk in zwang's own cache folder: a program that any process
+    has compiled is loaded without tracing. A model that is defined again, in a cell that runs twice
+    or in another process, compiles nothing. `keep_programs(on=False)` or `ZWANG_KEEP=0` switches
+    this off.
 
-    The key of a program is all that it was made from: bytecode of functions, what they close over
-    and refer to, zwang's sources, versions, settings and processor. What cannot be known for
-    certain (a function that reads a file, an object of a foreign library) is compiled without the
-    cache. Libraries are trusted to be what their version says. Processors only; accelerators have
-    JAX's own cache.
+    The key of a program is all that it was made from: bytecode of functions, their closures and
+    references, zwang's sources, versions, settings and processor. A program whose content cannot be
+    determined (a function that reads a file, an object of a foreign library) is compiled without
+    the cache. Libraries are identified by their version. The cache is used on CPUs only; for
+    accelerators JAX has its own cache.
 
     Args:
-        folder: where; by default `programs` in zwang's folder for caches (`ZWANG_CACHE`). Made if
-            it does not exist. Compiled programs are run as they are found there, so that nobody but
-            you may be able to write to it.
-        on: False stops it. The variable `ZWANG_KEEP=0` has the last word.
+        folder: by default `programs` in zwang's cache folder (`ZWANG_CACHE`). Made if it does not
+            exist. Compiled programs in it are executed without further checks, so nobody but you
+            may have write access to it.
+        on: False stops caching. The variable `ZWANG_KEEP=0` takes precedence.
 
     Returns:
-        Why nothing is cached; empty if something is, or if nothing is wanted.
+        The reason why nothing is cached; empty if programs are cached, or if `on` is False.
     """
     global _current
     _current = IN_PROCESS

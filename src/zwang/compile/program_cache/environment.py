@@ -1,4 +1,4 @@
-"""Versions, processor and settings: what a program depends on in addition to its function."""
+"""Versions, processor and settings that a program depends on in addition to its function."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import numpy as np
 from zwang.compile.folder import processor
 
 NO_EFFECT = ("cache", "log", "traceback", "explain", "profile", "dump", "hash_")
-"""Parts of names of JAX's settings that change nothing of a program."""
+"""Substrings of names of JAX's settings that do not change a program."""
 VARIABLES = ("JAX_", "EQX_", "JAXTYPING_")
-"""Beginnings of names of environment variables that may change a program."""
+"""Prefixes of names of environment variables that may change a program."""
 
 
 @functools.cache
 def _version(package: str) -> str:
-    """The version of a package, read once without an import; empty if it is not installed."""
+    """Version of a package, read once without importing it; empty if it is not installed."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -31,7 +31,7 @@ def _version(package: str) -> str:
 
 
 def environment_key() -> str:
-    """All of it as one text."""
+    """All of them as one string."""
     versions = [
         sys.version,
         sys.implementation.cache_tag or "",

@@ -1,14 +1,13 @@
-"""What a program depends on, except for the numbers that it is given, as a digest that is the same
-in every process.
+"""Digest of everything that a program depends on, except for the numbers of its arguments.
 
-A function is its bytecode, its constants, its defaults, what it has closed over, and what its
-global names refer to, and so on down to the libraries that are known by version. Two rules make it
-safe to go by:
+The digest is the same in every process. A function contributes its bytecode, constants, defaults,
+closure, and the objects that its global names refer to, recursively down to the libraries that are
+identified by their version. Two rules make the digest safe:
 
-- whatever cannot be known for certain raises `NotCacheableError`, and the program is compiled
+- content that cannot be determined raises `NotCacheableError`, and the program is compiled
   without the cache;
-- nothing is known by its name or its address alone, except what belongs to a library of
-  `LIBRARIES`, whose versions are part of every key, and what belongs to zwang, whose sources are.
+- nothing is identified by its name or address alone, except for members of a library in
+  `LIBRARIES`, whose versions are part of every key, and of zwang, whose sources are.
 """
 
 from __future__ import annotations
@@ -40,11 +39,12 @@ from zwang.compile.program_cache.purity import (
 
 
 class Fingerprint:
-    """Takes in one thing after the other; what was met before is named by its number, so that
-    circles end.
+    """A digest to which objects are added one after the other.
+
+    An object that was added before is replaced by its number, so that reference cycles end.
 
     Attributes:
-        modules: zwang's modules that were met.
+        modules: zwang's modules among the added objects.
     """
 
     def __init__(self):
@@ -57,13 +57,13 @@ class Fingerprint:
         return self._hash.hexdigest()
 
     def token(self, *parts: str | bytes) -> None:
-        """Each part with its length, so that no two sequences read alike."""
+        """Add parts, each with its length, so that different sequences have different digests."""
         for part in parts:
             data = part.encode() if isinstance(part, str) else part
             self._hash.update(b"%d:" % len(data) + data)
 
     def add(self, x: object) -> None:
-        """Take in anything, or raise `NotCacheableError`."""
+        """Add any object, or raise `NotCacheableError`."""
         kind = type(x)
         if kind in _PLAIN:
             self.token(kind.__name__, _PLAIN[kind](x))
@@ -71,7 +71,7 @@ class Fingerprint:
             self.token("again", str(self._met[id(x)]))
         else:
             self._met[id(x)] = len(self._met)
-            self._alive.append(x)  # or its address might be used again
+            self._alive.append(x)  # kept alive, as its `id` could be reused
             handler = _HANDLERS.get(kind)
             if handler is not None:
                 handler(self, x)
@@ -83,7 +83,7 @@ class Fingerprint:
                 add_object(self, x)
 
     def structure(self, tree) -> None:
-        """The structure of a pytree: its classes and what they hold apart from leaves."""
+        """Add the structure of a pytree: its classes and their data apart from leaves."""
         about = tree.node_data()
         if about is None:
             self.token("leaf")
@@ -97,7 +97,7 @@ class Fingerprint:
             self.structure(child)
 
     def named(self, x) -> None:
-        """What a library or zwang holds under a name."""
+        """Add an object of a library or of zwang by its name."""
         self.token("named", x.__module__, x.__qualname__)
         self._met_module(x.__module__)
 
@@ -119,7 +119,7 @@ class Fingerprint:
 
     def dictionary(self, x) -> None:
         self.token("dict", str(len(x)))
-        for key, value in x.items():  # in their order, which functions may see
+        for key, value in x.items():  # in insertion order, which functions may depend on
             self.add(key)
             self.add(value)
 
@@ -175,8 +175,9 @@ class Fingerprint:
                 self._constant(constant)
 
     def _constant(self, x) -> None:
-        """A constant of a code object; the compiler shares equal ones as it likes, so that they are
-        never numbered.
+        """Add a constant of a code object.
+
+        Constants are not numbered, as the Python compiler may or may not share equal ones.
         """
         if isinstance(x, (tuple, frozenset)):
             items = (
@@ -229,7 +230,7 @@ class Fingerprint:
             self.add(owner)
 
     def _wrapper(self, x) -> None:
-        """A descriptor in a class."""
+        """Add a descriptor of a class."""
         self.token(type(x).__name__)
         if isinstance(x, property):
             functions = [x.fget, x.fset, x.fdel]
@@ -251,7 +252,7 @@ class Fingerprint:
             self.token("library", x.__name__)
             self._met_module(x.__name__)
             return
-        self.token("module")  # of the user's: all that it holds, whatever its file says now
+        self.token("module")  # a user's module: its present content, whatever its file says now
         namespace = {
             k: v for k, v in vars(x).items() if not (k.startswith("__") and k.endswith("__"))
         }

@@ -1,7 +1,7 @@
-"""Purity of functions: what they may use and still be known without being read to the end.
+"""Purity of functions: objects that a fingerprint may identify by name.
 
-That is libraries, known by version, zwang, known by its sources, and what Python itself computes.
-Anything that could reach beyond them, to files, devices or state, is refused.
+These are members of libraries, identified by version, of zwang, identified by its sources, and pure
+computations of Python itself. Access to files, devices or state is refused.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from zwang.compile.flat import NotCacheableError
 
 OWN = "zwang"
 LIBRARIES = frozenset({"jax", "jaxlib", "numpy", "equinox", "jaxtyping"})
-"""Packages known by their versions; a user's classes may be Equinox's."""
+"""Packages identified by their versions; a user's classes may be Equinox's."""
 STANDARD = frozenset(
     (
         "__future__ abc builtins cmath collections dataclasses enum functools itertools math "
         "numbers operator types typing"
     ).split()
 )
-"""Modules of Python's own library that do nothing but compute, known by Python's version."""
+"""Modules of Python's standard library that only compute, identified by Python's version."""
 BUILTINS = frozenset(
     (
         "abs all any bool bytes complex dict divmod enumerate filter float frozenset int "
@@ -41,18 +41,18 @@ IMPURE = frozenset(
         "__import__"
     ).split()
 )
-"""Attributes by which a function may reach files, devices or anything else that no fingerprint
-holds.
+"""Attributes by which a function may access files, devices or anything else outside of a
+fingerprint.
 """
 
 
 def root(module: str | None) -> str:
-    """The package that a module belongs to."""
+    """Return the top-level package of a module."""
     return (module or "").partition(".")[0]
 
 
 def _resolves(x) -> bool:
-    """Whether a module that is loaded has this very thing under its own name."""
+    """Return whether a loaded module has this object under its own name."""
     here = sys.modules.get(x.__module__)
     for name in x.__qualname__.split("."):
         here = getattr(here, "__dict__", {}).get(name)
@@ -60,8 +60,9 @@ def _resolves(x) -> bool:
 
 
 def is_known(x) -> bool:
-    """Whether a thing belongs to zwang or a library under its name, so that sources and versions
-    say what it does.
+    """Return whether an object is a member of zwang or a library under its name.
+
+    Sources and versions then determine its behavior.
     """
     module, name = getattr(x, "__module__", None), getattr(x, "__qualname__", None)
     if not (isinstance(module, str) and isinstance(name, str)):
@@ -75,7 +76,7 @@ def is_known(x) -> bool:
 
 
 def is_written_in_package(f: types.FunctionType) -> bool:
-    """Whether a function's code stands in the file of a module of zwang or of a library."""
+    """Return whether a function's code is in the file of a module of zwang or of a library."""
     name = f.__globals__.get("__name__", "")
     if root(name) != OWN and root(name) not in LIBRARIES and name not in STANDARD:
         return False
@@ -88,7 +89,7 @@ def is_written_in_package(f: types.FunctionType) -> bool:
 
 
 def is_in_python(kind: type) -> bool:
-    """Whether a class is written in Python, which shows all that its objects hold."""
+    """Return whether a class is written in Python, so that its objects hide no data."""
     if root(kind.__module__) == "jaxlib" or kind.__module__ in STANDARD - {
         "abc",
         "enum",
@@ -103,8 +104,9 @@ def is_in_python(kind: type) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def global_names(code: types.CodeType, free: frozenset[str]) -> frozenset[str]:
-    """Names that a function looks up globally; raises `NotCacheableError` for what may reach beyond
-    them.
+    """Return the global names that a function reads.
+
+    Raises `NotCacheableError` for code that may access anything else.
     """
     found = set()
     for step in dis.get_instructions(code):

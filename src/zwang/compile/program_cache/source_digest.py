@@ -1,6 +1,4 @@
-"""zwang's own part of every program: its sources, and whether its modules still hold what these
-made.
-"""
+"""zwang's own part of every key: its sources, and whether its loaded modules still match them."""
 
 from __future__ import annotations
 
@@ -21,30 +19,30 @@ from zwang.compile.flat import NotCacheableError
 from zwang.compile.program_cache.purity import OWN, root
 
 IMPORTED = time.time()
-"""Modules were read before or soon after this instant: sources that are younger may not be what
-runs.
+"""Modules were loaded before or soon after this instant: newer sources may differ from the loaded
+code.
 """
 NOT_IN_PROGRAMS = tuple(
     f"zwang.compile.{x}" for x in ("interface", "making", "folder", "program_cache")
 )
-"""Modules that no program is made from, with what is below them."""
+"""Modules that programs do not depend on, including their submodules."""
 FOLDER = Path(__file__).resolve().parents[2]
 INSTALLED = tuple(
     sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
 _specs = map(importlib.util.find_spec, ("equinox", "jax", "jaxtyping", "numpy"))
 DEPENDENCIES = tuple(str(Path(x.origin).parent) + os.sep for x in _specs if x and x.origin)
-"""Where the libraries are that zwang's programs call; `PYTHONPATH` may name any folder."""
+"""Folders of the libraries that zwang's programs call; `PYTHONPATH` may name any folder."""
 NUMBERS = (bool, int, float, complex, str, tuple, np.ndarray, np.generic)
 
 
 def source_digest() -> str:
-    """Digest of all sources of zwang as they are on disk.
+    """Digest of all sources of zwang on disk.
 
     Raises:
         NotCacheableError: if one was written after this process began.
     """
-    # six hundred files: without objects for their paths it takes half as long
+    # There are six hundred files: without `Path` objects this takes half as long.
     names = [
         os.path.join(folder, name)
         for folder, _, files in os.walk(FOLDER)
@@ -64,7 +62,7 @@ def source_digest() -> str:
 
 @functools.lru_cache(1)
 def _digest(states: tuple[tuple[str, int, int], ...]) -> str:
-    """Digest of files, which are read again once a size or the time of a change differs."""
+    """Digest of files, which are read again only if a size or modification time has changed."""
     found, start = hashlib.blake2b(digest_size=20), len(str(FOLDER)) + 1
     for name, *_ in states:
         with open(name, "rb", buffering=0) as file:
@@ -74,11 +72,11 @@ def _digest(states: tuple[tuple[str, int, int], ...]) -> str:
 
 
 class _Module(NamedTuple):
-    """A module as it was when it was last looked through.
+    """A module as it was last examined.
 
     Attributes:
-        entries: those of the module and of its classes: namespace, name, value.
-        constants: its numbers as a text.
+        entries: of the module and of its classes: namespace, name, value.
+        constants: its numbers as a string.
         uses: zwang's modules that it takes names from.
     """
 
@@ -88,16 +86,16 @@ class _Module(NamedTuple):
 
 
 class ModuleConstants:
-    """Numbers in zwang's modules: the sources do not tell where somebody has set other ones."""
+    """Numbers in zwang's modules, which may have been changed at run time."""
 
     def __init__(self):
         self._seen: dict[str, _Module] = {}
 
     def digest(self, names: set[str]) -> str:
-        """Numbers of modules and of all those that they use, as a text.
+        """Numbers of modules and of all modules that they use, as a string.
 
         Raises:
-            NotCacheableError: if a function of theirs has been replaced.
+            NotCacheableError: if one of their functions has been replaced.
         """
         pending, reached = list(names), set(names)
         while pending:
@@ -139,25 +137,23 @@ def _look_through(module: types.ModuleType) -> _Module:
 
 
 def _home(value: object) -> str | None:
-    """The module that a value comes from, or that it is."""
+    """Return the module that a value comes from, or that it is."""
     is_module = isinstance(value, types.ModuleType)
     return value.__name__ if is_module else getattr(value, "__module__", None)
 
 
 def _is_used(module: types.ModuleType, value, home) -> bool:
-    """Whether a value in a module makes programs depend on another module of zwang."""
+    """Return whether a value in a module makes programs depend on another module of zwang."""
     if not isinstance(home, str) or root(home) != OWN or home not in sys.modules:
         return False
     if home == module.__name__ or f"{home}.".startswith(tuple(f"{x}." for x in NOT_IN_PROGRAMS)):
         return False
-    # a package holds its submodules, but uses only those that its names come from
+    # A package holds its submodules, but uses only those that its names come from.
     return not isinstance(value, types.ModuleType) or vars(module).get("__path__") is None
 
 
 def _refuse_foreign(x: object, name: str) -> None:
-    """Raise if a function in zwang's place was written neither by zwang nor in an installed
-    library.
-    """
+    """Raise if a function in a module of zwang is from neither zwang nor an installed library."""
     f = x.fget if isinstance(x, property) else getattr(x, "__func__", x)
     home = getattr(f, "__module__", None) or ""
     if root(home) == OWN or not isinstance(f, (types.FunctionType, type)):

@@ -1,5 +1,6 @@
-"""The folder of the program cache: one file for each program, complete or ignored, the least
-recently used removed.
+"""The folder of the program cache, with one file for each program.
+
+Incomplete files are ignored, and the least recently used ones are removed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from zwang.files import write_bytes
 
 MARK = b"zwang program 3\n"
 MOST_BYTES, MOST_FILES = 2_000_000_000, 1000
-"""What a folder may hold; beyond it the least recently used programs are removed."""
+"""Size limit of a folder; beyond it the least recently used programs are removed."""
 
 
 class Store:
@@ -37,7 +38,7 @@ class Store:
         self.folder = folder
 
     def read(self, key: str) -> Any:
-        """The content of a key; None if there is nothing, or if it is damaged."""
+        """Return the content of a key; None if there is none, or if it is damaged."""
         path = self.folder / key
         try:
             data = path.read_bytes()
@@ -51,15 +52,16 @@ class Store:
             found = pickle.loads(content)
             os.utime(path)
             return found
-        except Exception:  # whatever a damaged or foreign file leads to, it is made again
+        # A damaged or foreign file may raise anything; the program is then compiled again.
+        except Exception:
             return None
 
     def write(self, key: str, content: object) -> None:
-        """Write content atomically, whoever else writes at the same time."""
+        """Write content atomically, even if others write at the same time."""
         data = pickle.dumps(content)
         with contextlib.suppress(OSError):
             digest = hashlib.sha256(key.encode() + data).digest()
-            # what a loss of power damages has another digest, and is made again
+            # A file damaged by a power failure has another digest and is compiled again.
             write_bytes(self.folder / key, MARK + digest + data, durable=False)
             self._prune()
 

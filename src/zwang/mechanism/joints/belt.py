@@ -1,4 +1,4 @@
-"""Belt: the angles of two joints turn alike by a ratio of radii or teeth."""
+"""Belt: the angles of two joints turn in the same direction with a ratio of radii or teeth."""
 
 from zwang.mechanism.angle_coupling import angle_coupling
 

@@ -5,7 +5,7 @@ from zwang.mechanism.relative_pose import ANGLE
 
 
 def position(angle, follower, options):
-    """The follower's coordinate less the lift."""
+    """The follower's coordinate minus the lift."""
     return follower - options["lift"](angle=angle)
 
 

@@ -1,6 +1,6 @@
-"""Constant-velocity joint: two shafts that meet at a point turn alike at any bend of their axes.
+"""Constant-velocity joint: two shafts that meet at a point have equal angular speeds at any bend.
 
-The relative rotation, about n by the bend, has no part about the axis z of the first shaft:
+The relative rotation, about n by the bend, has no component about the axis z of the first shaft:
 
     R₁₀ − R₀₁ = 2 n_z sin(bend) = 0
 """
@@ -11,7 +11,7 @@ from zwang.mechanism.relative_pose import rotation_sines
 
 
 def position(pose, options):
-    """The place, and the part of the rotation about z."""
+    """The displacement, and the component of the rotation about z."""
     return xp.append(pose.displacement, rotation_sines(pose.rotation)[2])
 
 

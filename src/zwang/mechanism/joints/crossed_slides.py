@@ -1,5 +1,6 @@
-"""Crossed slides (Oldham coupling): a massless slider on each of two perpendicular guides lets the
-second point move in the plane of x and y without rotation.
+"""Crossed slides (Oldham coupling): a massless slider on each of two perpendicular guides.
+
+The second point moves in the plane of x and y without rotation.
 """
 
 from zwang.inputs.arithmetic import xp

@@ -1,4 +1,4 @@
-"""Gear: the angles of two joints turn against each other by a ratio of teeth or radii."""
+"""Gear: the angles of two joints turn in opposite directions with a ratio of teeth or radii."""
 
 from zwang.mechanism.angle_coupling import angle_coupling
 

@@ -4,7 +4,7 @@ from zwang.mechanism.joint_kind import Example, JointEquations, JointKind, Optio
 
 
 def position(pose, options):
-    """The equation at the place of the second point."""
+    """The equation at the position of the second point."""
     return options["equation"](**dict(zip("xyz", pose.displacement, strict=False)))
 
 

@@ -1,6 +1,4 @@
-"""Planar joint: the second point stays in the plane of x and y of the first, and the normals
-stay parallel.
-"""
+"""Planar joint: the second point stays in the plane z = 0 of the first, with parallel normals."""
 
 from zwang.inputs.arithmetic import xp
 from zwang.mechanism.joint_kind import (

@@ -5,17 +5,17 @@ from zwang.mechanism.relative_pose import ANGLE, SLIDE, wrapped
 
 
 def combination(angle, slide, options):
-    """Way of the rack less that of the pinion's rim, which stays as it is."""
+    """Displacement of the rack minus that of the pinion's rim, which is constant."""
     return slide - options["radius"] * angle
 
 
 def plane(angle, slide, options):
-    """The combination less its value at the start."""
+    """The combination minus its value at the start."""
     return combination(angle, slide, options) - options["phase"]
 
 
 def space(angle, slide, options):
-    """Likewise for an angle known up to whole turns."""
+    """The same for an angle modulo 2π."""
     return options["radius"] * wrapped(plane(angle, slide, options) / options["radius"])
 
 

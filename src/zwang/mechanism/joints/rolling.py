@@ -1,5 +1,7 @@
-"""Rolling: in the plane a disk on the line x, in space a thin disk on the plane z = 0 of the first
-point, both without slip. The second point is the center of the disk, its z axis the axle.
+"""Rolling without slip: in the plane a disk on a line, in space a thin disk on a plane.
+
+The line is x, the plane z = 0 of the first point. The second point is the center of the disk, its z
+axis the axle.
 """
 
 import numpy as np
@@ -9,18 +11,19 @@ from zwang.mechanism.joint_kind import Example, JointEquations, JointKind, Optio
 from zwang.mechanism.relative_pose import ANGLE, in_plane, rotation_sines
 
 FLAT = 1e-12
-"""Tilt of a disk [rad] that is round-off of its attitude: it has no lowest point."""
+"""Tilt of a disk [rad] below which it is round-off of its attitude: the disk has no lowest point.
+"""
 
 
 def rolled(pose, options):
-    """Way of the center and of the rim, whose sum stays as it is in the plane [m]."""
+    """Displacement of the center plus that of the rim, which is constant in the plane [m]."""
     if not in_plane(pose):
         return 0.0
     return pose.displacement[0] + options["radius"] * pose.rotation
 
 
 def line_position(pose, options):
-    """The center at the radius above the line, and its way that of the rim."""
+    """The height of the center above the line minus the radius, and the rolling condition."""
     return xp.stack(
         [pose.displacement[1] - options["radius"], rolled(pose, options) - options["phase"]]
     )
@@ -29,7 +32,7 @@ def line_position(pose, options):
 def to_contact(pose, radius):
     """From the center of a disk to its lowest point, in the axes of the plane it rolls on."""
     across, along = pose.rotation[:2, 2], pose.rotation[2, 2]
-    # the part of the axle along the plane, without the cancellation in 1 − along²
+    # the squared component of the axle along the plane, without the cancellation in 1 − along²
     squared = across @ across
     flat = xp.sqrt(xp.where(squared > FLAT**2, squared, xp.nan))
     return radius * xp.stack([along * across[0] / flat, along * across[1] / flat, -flat])

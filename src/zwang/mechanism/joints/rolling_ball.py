@@ -1,5 +1,6 @@
-"""Rolling ball: in space a ball on the plane z = 0 of the first point, without slip; it may spin
-about the normal. The second point is its center.
+"""Rolling ball: a ball on the plane z = 0 of the first point, in space, without slip.
+
+It may spin about the normal. The second point is its center.
 """
 
 from zwang.inputs.arithmetic import xp

@@ -8,7 +8,7 @@ from zwang.mechanism.relative_pose import SLIDE, angle, axes_parallel, wrapped
 
 
 def position(pose, options):
-    """x, y, the axes, and the angle less that of the advance, which counts whole turns."""
+    """x, y, the axes, and the angle minus that of the advance, which counts whole turns."""
     turns = 2 * np.pi * pose.displacement[2] / options["pitch"]
     ahead = wrapped(angle(pose) - turns)
     return xp.concatenate([pose.displacement[:2], axes_parallel(pose.rotation), ahead[None]])

@@ -1,9 +1,9 @@
-"""Screw with a pitch that varies: the advance along z is a formula of the angle about z.
+"""Screw with a varying pitch: the advance along z is a formula of the angle about z.
 
     z = s(θ) + k (s(π) − s(−π)),    pitch = 2π ds/dθ
 
-In space θ lies between −π and π, and k counts the turns before it, so that the thread of one turn
-repeats in every turn; the pitch should be alike at −π and π.
+In space θ is between −π and π, and k counts the turns, so that the thread of one turn repeats in
+every turn; the pitch should be equal at −π and π.
 """
 
 import jax
@@ -14,11 +14,11 @@ from zwang.mechanism.relative_pose import ANGLE, SLIDE, angle, axes_parallel
 
 
 def position(pose, options):
-    """x, y, the axes, and the slide less the advance, whole turns taken off."""
+    """x, y, the axes, and the slide minus the advance, modulo whole turns."""
     advance = options["advance"]
     a_turn = advance(angle=jnp.pi) - advance(angle=-jnp.pi)
     error = pose.displacement[2] - advance(angle=angle(pose))
-    # a thread that closes on itself has no turns to count
+    # a thread without advance over a turn has no turns to count
     turns = jnp.where(a_turn != 0, jnp.round(error / jnp.where(a_turn != 0, a_turn, 1.0)), 0.0)
     row = error - jax.lax.stop_gradient(turns) * a_turn
     return jnp.concatenate([pose.displacement[:2], axes_parallel(pose.rotation), row[None]])

@@ -1,15 +1,15 @@
-"""How each primitive of JAX is emitted, one file for each kind.
+"""Lowering rules of JAX's primitives, one file for each kind.
 
 | file | primitives |
 |---|---|
-| `elementwise` | arithmetic, comparisons, choices, functions of one and two numbers |
-| `movement` | reshaping, slicing with known indices, putting together |
+| `elementwise` | arithmetic, comparisons, selection, functions of one and two numbers |
+| `movement` | reshaping, slicing with constant indices, concatenation |
 | `indexing` | gather, scatter, dynamic slices |
-| `reductions` | sums, products, extrema, cumulative ones, products of matrices, sorting |
+| `reductions` | sums, products, extrema, cumulative operations, matrix products, sorting |
 | `linear_algebra` | triangular systems, Cholesky, LU |
 | `lapack` | singular values, eigenvalues, QR |
-| `control_flow` | loops and branches |
-| `calls` | inner programs, and operations that are there for JAX alone |
+| `control_flow`, `carried`, `varying` | loops and branches, loop state, divergence of lanes |
+| `calls` | inner programs, and operations without effect on a CPU |
 """
 
 from zwang.native.rules import calls as calls

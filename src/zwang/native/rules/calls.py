@@ -1,4 +1,4 @@
-"""Inner programs, emitted where they are called, and operations that only JAX needs."""
+"""Inner programs, inlined or called as subroutines, and operations that only JAX needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zwang.native.walk import Call, emit_jaxpr, released, retained, rule, writte
 
 
 def inner(call: Call, program: ClosedJaxpr | Jaxpr, inputs: list | None = None) -> list:
-    """The results of an inner program."""
+    """Emit an inner program and return its results."""
     jaxpr, consts = (
         (program.jaxpr, program.consts) if isinstance(program, ClosedJaxpr) else (program, ())
     )
@@ -28,12 +28,12 @@ def inner(call: Call, program: ClosedJaxpr | Jaxpr, inputs: list | None = None) 
 
 
 PROGRAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")
-"""Parameters by which primitives name their inner program."""
+"""Parameters under which primitives hold their inner program."""
 
 
 NAMED: dict[str, Callable[[Call], list | None]] = {}
-"""Functions that are emitted in a way of their own, by the name under which they are compiled; the
-way gives None for what it does not take, which is then emitted as it is written.
+"""Lowering rules of named functions, by the name under which they are compiled. A rule returns None
+for a call that it does not support, which is then lowered as it is written.
 """
 
 
@@ -68,8 +68,9 @@ def call_inner(call: Call) -> list:
 
 
 def _once(call: Call, program: ClosedJaxpr) -> list:
-    """The results of an inner program, by what is known of a call of it before with the same
-    operands: to go through it again would find the same values.
+    """Return the results of an inner program, reusing those of an earlier call with equal operands.
+
+    Emitting it again would find the same values by common subexpression elimination.
     """
     scalars = [x for x in call.inputs if not isinstance(x, Memory)]
     if len(scalars) < len(call.inputs):
@@ -77,7 +78,7 @@ def _once(call: Call, program: ClosedJaxpr) -> list:
     elements = (x for array in scalars for x in array.reshape(-1).tolist())
     given = tuple(x if type(x) is Value else constant_key(x) for x in elements)
     b = call.builder
-    # the program as well as its number, which another one might have after it
+    # The program is kept in the entry, so that another program cannot get its `id`.
     written = b.lanes, b.mask, b.least_alike, b.fuses_pairs
     key = "inner", id(program.jaxpr), written, tuple(call.needed), given
     if (known := b.remembered(key)) is not None:
@@ -90,7 +91,7 @@ def _once(call: Call, program: ClosedJaxpr) -> list:
 
 @rule("custom_linear_solve")
 def linear_solve(call: Call) -> list:
-    """The solution by the program that the user gave for it."""
+    """Emit the solver that the user has passed to `lax.custom_linear_solve`."""
     lengths, programs = call.params["const_lengths"], call.params["jaxprs"]
     first = lengths.matvec + lengths.vecmat
     consts = call.inputs[first : first + lengths.solve]
@@ -100,7 +101,7 @@ def linear_solve(call: Call) -> list:
 
 @rule("platform_index")
 def platform(call: Call) -> Any:
-    """Which way a program takes on a processor."""
+    """The index of the branch for a CPU."""
     platforms = call.params["platforms"]
     for i, names in enumerate(platforms):
         if names is None or "cpu" in names:

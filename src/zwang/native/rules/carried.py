@@ -1,4 +1,4 @@
-"""What a loop carries from turn to turn, in registers or in memory."""
+"""The state that a loop carries from iteration to iteration, in registers or in memory."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from zwang.native.instructions import Block, Operand
 from zwang.native.types import register_type
 
 MOST_CARRIED = 64
-"""Elements of an array that a loop carries in registers."""
+"""Number of elements up to which a carried array is held in registers."""
 
 
 class Carried:
-    """The state of a loop: for each array phis in registers, or memory.
+    """The carried state of a loop: for each array phis in registers, or memory.
 
     Args:
-        start: the arrays before the first turn.
-        in_memory: which of them are indexed by numbers that are not known.
-        wide: which of them may have another value in each lane.
+        start: the arrays before the first iteration.
+        in_memory: which of them have indices that are unknown at compile time.
+        wide: which of them may differ between lanes.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Carried:
                 self._start.append(scalars(b, x))
 
     def begin(self, before: Block) -> list:
-        """Phis at the head of the loop, entered from the block `before`."""
+        """Create the phis in the loop header, entered from the block `before`."""
         self._before = before
         for slot, dtype, wide in zip(self.slots, self.dtypes, self._wide, strict=True):
             if isinstance(slot, np.ndarray):
@@ -52,13 +52,13 @@ class Carried:
         return list(self.slots)
 
     def turn(self, new: Sequence, going: Operand | None = None) -> None:
-        """The arrays after a turn, at the end of the loop's last block.
+        """Update the state at the end of the loop's last block.
 
         Args:
-            going: the lanes that have taken it, where others keep what they had.
+            going: the lanes that have executed the iteration; other lanes keep their state.
         """
         b = self.b
-        # what is read from memory is read before any of it is written
+        # Everything is read from the state's memory before any of it is written.
         moved = [
             None if x is slot or not isinstance(slot, Memory) else _detached(b, x, self.slots)
             for x, slot in zip(new, self.slots, strict=True)
@@ -89,12 +89,12 @@ def _same_place(x: Elements, slot: Memory) -> bool:
 
 
 def _detached(b: Builder, x: Elements, slots: Sequence) -> Elements:
-    """An array that writing to the loop's state does not change."""
+    """Copy an array if writing to the loop's state would change it."""
     if isinstance(x, np.ndarray):
         return x
     own = [s for s in slots if isinstance(s, Memory) and s.buffer is x.buffer]
     if not own or any(_same_place(x, s) for s in own):
-        # its own place needs no copy; that of another array is changed before it is read
+        # Its own slot needs no copy; another array's slot may be overwritten before it is read.
         if not own or len([s for s in slots if isinstance(s, Memory)]) == 1:
             return x
     copy = new_memory(b, x.dtype, x.shape)
@@ -103,7 +103,7 @@ def _detached(b: Builder, x: Elements, slots: Sequence) -> Elements:
 
 
 def hold(arrays: Sequence, by: int) -> None:
-    """Count the loop itself among those who need its memory, or no longer."""
+    """Add the loop to the users of its memory, or remove it."""
     for x in arrays:
         if isinstance(x, Memory):
             x.buffer.live += by

@@ -1,7 +1,7 @@
 """Loops and branches as basic blocks.
 
-What a loop carries from turn to turn is held in registers where it has few elements; what has many,
-or is indexed by numbers that are not known, lies in memory and is changed in place.
+Small arrays that a loop carries are held in registers. Arrays that are large, or that have indices
+unknown at compile time, are in memory and are updated in place.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from zwang.native.walk import Call, emit_jaxpr, rule
 from zwang.objects.by_identity import ByIdentity
 
 MOST_UNROLLED_TURNS, MOST_UNROLLED_OPERATIONS = 4, 400
-"""A `scan` is written turn by turn if the operations of all turns are no more than this number, or
-than `ALLOWED_OF_FEW` times it where there are few turns."""
+"""A `scan` is unrolled if all its iterations have at most `MOST_UNROLLED_OPERATIONS`, or
+`ALLOWED_OF_FEW` times as many if it has at most `MOST_UNROLLED_TURNS` iterations."""
 ALLOWED_OF_FEW = 4
 INDEXED = {
     "dynamic_slice": slice(1, None),
@@ -51,15 +51,14 @@ INDEXED = {
     **dict.fromkeys(["gather", "scatter", "scatter-add", "scatter_add"], slice(1, 2)),
     **dict.fromkeys(["scatter-mul", "scatter_mul", "scatter-min", "scatter-max"], slice(1, 2)),
 }
-"""Operations whose first operand lies in memory if their indices, these of the operands, are not
-known."""
+"""Operations whose first operand is in memory if their indices, at these operands, are unknown."""
 
 
 def indexed(jaxpr: Jaxpr, constant: Sequence[bool] = ()) -> set[int]:
-    """The inputs of a program that are indexed by numbers that are not known.
+    """Return the inputs of a program that it indexes by values unknown at compile time.
 
     Args:
-        constant: which inputs are.
+        constant: which inputs are constants.
     """
     if not _may_index(jaxpr):
         return set()
@@ -75,7 +74,7 @@ def indexed(jaxpr: Jaxpr, constant: Sequence[bool] = ()) -> set[int]:
         if name in INDEXED and sources[0] is not None and not all(are_known[INDEXED[name]]):
             found.add(sources[0])
         for program, first in programs:
-            # what a loop carries does not stay what it was
+            # carried variables do not stay constant
             end = {"while": "body_nconsts", "scan": "num_consts"}.get(name)
             fixed = are_known[first : None if end is None else first + eqn.params[end]]
             for i in indexed(program, fixed):
@@ -96,7 +95,7 @@ _indexing: ByIdentity[bool] = ByIdentity()
 
 
 def _may_index(jaxpr: Jaxpr) -> bool:
-    """Whether any operation of a program has an index."""
+    """Return whether any operation of a program has an index."""
     if (known := _indexing.get(jaxpr)) is None:
         own = any(x.primitive.name in INDEXED for x in jaxpr.eqns)
         inner = (program for x in jaxpr.eqns for program, _ in _inner_programs(x))
@@ -105,7 +104,7 @@ def _may_index(jaxpr: Jaxpr) -> bool:
 
 
 def placed(b: Builder, arrays: Sequence, dtypes: Sequence, needed: set[int]) -> list:
-    """Arrays that an inner program takes, those in memory that it indexes by unknown numbers."""
+    """Move to memory the arrays that an inner program indexes by unknown values."""
     return [
         memory(b, x, dtypes[i]) if i in needed and x.size > 1 else x for i, x in enumerate(arrays)
     ]
@@ -128,7 +127,7 @@ MOVES = {
 
 
 def _inner_programs(eqn: JaxprEqn) -> list[tuple[Jaxpr, int]]:
-    """Inner programs of an operation, each with the operand that is its first input."""
+    """Yield the inner programs of an operation, each with the operand that is its first input."""
     p, name = eqn.params, eqn.primitive.name
     plain = lambda x: x.jaxpr if isinstance(x, ClosedJaxpr) else x
     if name == "while":
@@ -169,12 +168,12 @@ def while_loop(call: Call) -> list:
         (going,) = emit_jaxpr(b, condition.jaxpr, condition.consts, [*first, *carry])
         going = scalars(b, going)
         anyone = functools.reduce(lambda x, y: b.logic("or", x, y), going.reshape(-1), False)
-        # lanes whose loop has ended keep what they had while others go on
+        # Lanes whose loop has ended keep their state while others continue.
         active = b.active(anyone) if is_wide(anyone) else None
         b.branch(anyone if active is None else b.any(active), turn, after)
         b.begin(turn)
         with b.scope(), b.masked(b.mask if active is None else active):
-            # members of a batch that have ended keep what they had
+            # Batch members under `vmap` whose loop has ended keep their state.
             ends = going.ndim > 0
             hold(carry, -1 + ends)
             results = emit_jaxpr(b, body.jaxpr, body.consts, [*second, *carry])
@@ -192,7 +191,7 @@ def while_loop(call: Call) -> list:
 def _of_those_that_go_on(
     b: Builder, going: Scalars, new: Elements, old: Elements, dtype: DTypeLike
 ) -> Elements:
-    """An array after a turn of a batch: new for the members that go on."""
+    """Select between new and old state by batch member after an iteration under `vmap`."""
     t, dtype = register_type(dtype), np.dtype(dtype)
     if isinstance(new, np.ndarray) and isinstance(old, np.ndarray):
         wide = going.reshape(going.shape + (1,) * (new.ndim - going.ndim))
@@ -235,7 +234,7 @@ def branch(call: Call) -> list:
         here, onward = b.new_block(), b.new_block()
         if k == len(branches) - 1:
             b.jump(here)
-        elif t == "i1":  # a truth value: the first way is that of False
+        elif t == "i1":  # a truth value: the first branch is that of False
             b.branch(which, onward, here)
         else:
             b.branch(_takes(b, t, which, k, len(branches)), here, onward)
@@ -261,14 +260,14 @@ def branch(call: Call) -> list:
 
 
 def _takes(b: Builder, t: str, which: Value, k: int, ways: int) -> Operand:
-    """Whether a number chooses the way k; those beyond the ends choose the first or the last."""
+    """Return whether a number selects branch k; out of range, the first or last is taken."""
     ends = {ways - 1: ("sge", operator.ge), 0: ("sle", operator.le)}
     predicate, fold = ends.get(k, ("eq", operator.eq))
     return b.compare(predicate, t, which, k, fold)
 
 
 def _branch_of_lanes(call: Call, which: Value, inputs: Sequence, results: list) -> list:
-    """Every way that a lane takes, one after the other; each is gone for its lanes alone."""
+    """Emit all branches that any lane takes, one after the other, each masked to its lanes."""
     b, branches = call.builder, call.params["branches"]
     t = register_type(call.dtypes[0])
     for k, program in enumerate(branches):
@@ -303,7 +302,7 @@ def _branch_of_lanes(call: Call, which: Value, inputs: Sequence, results: list) 
 
 
 ANY = {"f": 0.0, "b": False, "i": 0, "u": 0}
-"""A number of each kind, for lanes that nobody reads."""
+"""A harmless number of each kind, for inactive lanes."""
 
 
 def _chosen(b: Builder, dtype: DTypeLike, which: Operand, yes: Scalars, no: Scalars) -> Scalars:
@@ -312,7 +311,7 @@ def _chosen(b: Builder, dtype: DTypeLike, which: Operand, yes: Scalars, no: Scal
 
 
 def _met(b: Builder, t: str, i: int, place: Scalars, ends: list, wide: bool = False) -> Scalars:
-    """Scalars after a branch: a phi where its ways differ."""
+    """Merge scalars after a branch: a phi where the branches differ."""
     flat = place.reshape(-1)
     ways = [(values[i].reshape(-1), block) for values, block in ends]
     for k in range(place.size):
@@ -370,7 +369,7 @@ def scan(call: Call) -> list:
         b.incoming(counter, (0, before), (following, b.block))
         end = b.block
         b.branch(going, turn, after)
-        # the values after the last turn, and not before it
+        # the values after the last iteration, not those at its beginning
         final = [slot if isinstance(slot, Memory) else _after(slot) for slot in state.slots]
         del end
     hold(carry, -1)
@@ -379,7 +378,7 @@ def scan(call: Call) -> list:
 
 
 def _after(slot: Scalars) -> Scalars:
-    """What phis of a loop's head become after its last turn."""
+    """Values that the phis of a loop header have after the last iteration."""
     found = np.empty(slot.shape, object)
     flat = found.reshape(-1)
     flat[:] = [phi.operands[1][0] for phi in slot.reshape(-1)]
@@ -423,7 +422,7 @@ def _turn_by_turn(call: Call, program, length, reverse, constants, carried) -> l
 
 
 def _operations(jaxpr: Jaxpr) -> int:
-    """Operations of a program, each as often as it has elements."""
+    """Number of operations of a program, each counted once for each element."""
     count = 0
     for eqn in jaxpr.eqns:
         programs = _inner_programs(eqn)

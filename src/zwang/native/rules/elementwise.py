@@ -1,4 +1,4 @@
-"""Operations on arrays element by element."""
+"""Elementwise operations on arrays."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ from zwang.native.walk import Call, rule
 
 
 def elementwise(call: Call, function: Callable[..., Operand], commutes: bool = False) -> Elements:
-    """A function of scalars on every element, `commutes` if it does; memory is read in loops."""
+    """Apply a function of scalars to every element; operands in memory are read in loops.
+
+    `commutes` says whether the operands may be exchanged.
+    """
     b, out = call.builder, call.outputs[0]
     in_loops = any(isinstance(x, Memory) and x.size > 1 for x in call.inputs)
     if not in_loops or (out.size <= MOST_LOADED and any(map(is_written_out, call.inputs))):
@@ -58,7 +61,7 @@ def elementwise(call: Call, function: Callable[..., Operand], commutes: bool = F
 
 
 def _index_of(x: Memory, index: tuple) -> tuple:
-    """The index into an operand, whose axes of length one are repeated."""
+    """Index into an operand, with axes of length one broadcast."""
     return tuple(0 if n == 1 else i for n, i in zip(x.shape, index, strict=True)) if x.shape else ()
 
 
@@ -67,7 +70,7 @@ def _type(call: Call, i: int = 0) -> str:
 
 
 def arithmetic(on_floats: str, instruction: str, fold: Callable) -> Callable[[Call], Emitted]:
-    """The rule of an operation that floats and integers have, and truth values as numbers."""
+    """Make the rule of an operation on floats, integers, and truth values taken as numbers."""
 
     def emitted(call: Call) -> Emitted:
         t, dtype, b = _type(call), call.dtypes[0], call.builder
@@ -104,7 +107,7 @@ def remainder(call: Call) -> Emitted:
 
 
 def _integer_division(b: Builder, dtype, x, y) -> tuple:
-    """Quotient towards zero and remainder; by zero −1 and x, as XLA has it."""
+    """Quotient rounded towards zero, and remainder; −1 and x for a zero divisor, as in XLA."""
     t, signed = register_type(dtype), is_signed(dtype)
     if type(x) is not Value and type(y) is not Value:
         if y == 0:
@@ -116,7 +119,7 @@ def _integer_division(b: Builder, dtype, x, y) -> tuple:
     overflows = signed and b.logic(
         "and", b.compare("eq", t, x, least, operator.eq), b.compare("eq", t, y, -1, operator.eq)
     )
-    # a divisor that traps is replaced before the division, and the result after it
+    # A divisor that traps is replaced before the division, and the result is corrected afterwards.
     safe = b.select(t, b.logic("or", by_zero, overflows), 1, y)
     kind = "s" if signed else "u"
     quotient = b.shared(t, f"{kind}div", x, safe)
@@ -167,7 +170,7 @@ def integer_power(call: Call) -> Emitted:
 
 
 def power(b: Builder, t: str, x: Operand, y: int) -> Operand:
-    """x to a whole power by squaring."""
+    """Raise x to an integer power by repeated squaring."""
     if y < 0:
         return b.divide(t, 1.0, power(b, t, x, -y))
     found: Operand | None = None
@@ -215,7 +218,7 @@ def compare(call: Call) -> Emitted:
 
 @rule("eq_to", "lt_to", "le_to")
 def compare_in_full(call: Call) -> Emitted:
-    """Comparisons that place every float: −0 before 0, NaN at the ends by its sign."""
+    """Comparisons in the total order of floats: −0 before 0, NaN at the ends by its sign."""
     b, dtype = call.builder, call.dtypes[0]
     _, plain, fold = PREDICATES[call.name.removesuffix("_to")]
     signed = np.dtype(dtype).kind in "if"
@@ -267,7 +270,7 @@ def shift(call: Call) -> Emitted:
                     whole -= 1 << bits
                 return wrapped(dtype, whole >> y)
             return b.shared(t, name, x, y)
-        # a shift by all bits or more is undefined for the processor, and zero for XLA
+        # A shift by all bits or more is undefined in LLVM and zero in XLA.
         inside = b.compare("ult", t, y, bits, lambda a, c: a < c)
         moved = b.shared(t, name, x, b.select(t, inside, y, 0))
         over = b.shared(t, "ashr", x, bits - 1) if name == "ashr" else 0
@@ -393,7 +396,7 @@ def convert(call: Call) -> Emitted:
     b, source, target = call.builder, call.dtypes[0], np.dtype(call.outputs[0].dtype)
     if source == target:
         return call.inputs[0]
-    if source.kind == "b" and (truths := call.known(0)) is not None:  # as of a unit matrix
+    if source.kind == "b" and (truths := call.known(0)) is not None:  # such as a unit matrix
         return constants(truths.astype(target))
     return elementwise(call, lambda x: functions.converted(b, source, target, x))
 

@@ -1,4 +1,4 @@
-"""Gather, scatter and dynamic slices: free where indices are known, else loads and stores."""
+"""Gather, scatter and dynamic slices: free for constant indices, else loads and stores."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from zwang.native.walk import Call, rule
 
 
 def _start(b: Builder, dtype: DTypeLike, i: Operand, most: int) -> Operand:
-    """An index brought into 0 … most."""
+    """Clamp an index to 0 … most."""
     if type(i) is not Value:
         return min(max(int(i), 0), most)
     if most == 0:
@@ -61,7 +61,7 @@ def dynamic_slice(call: Call) -> Emitted:
     view = memory(b, x, call.dtypes[0])
     for axis, (i, n) in enumerate(zip(starts, sizes, strict=True)):
         view = take_axis(view, axis, i, n, b)
-    # elements are read now: the memory may be written to before they are used
+    # The elements are read now, as the memory may be overwritten before they are used.
     return _read(b, view)
 
 
@@ -76,7 +76,7 @@ def _read(b: Builder, view: Memory) -> Elements:
 
 
 def writable(call: Call, i: int = 0) -> Memory:
-    """An operand in memory that may be written to: its own where nothing else needs it."""
+    """Return an operand in memory that may be overwritten: a copy unless this is its last use."""
     b, x = call.builder, call.inputs[i]
     if isinstance(x, Memory):
         return x if call.may_overwrite(i) else copied(call, x)
@@ -107,14 +107,14 @@ def dynamic_update_slice(call: Call) -> Emitted:
 
 
 class _Windows:
-    """Where the windows of a gather or scatter lie in its operand.
+    """Positions of the windows of a gather or scatter in its operand.
 
     Args:
         shape: of the operand.
-        starts: indices, shape (…, components); a value or a constant each.
-        to_axes: the operand's axis of each component.
+        starts: indices, shape (…, components); each is a value or a constant.
+        to_axes: the operand's axis for each component.
         sizes: of a window, along each axis of the operand.
-        batching: pairs of axes of the operand and of the indices that run together.
+        batching: pairs of batching axes of the operand and of the indices.
     """
 
     def __init__(self, call: Call, shape, starts: Scalars, dtype, to_axes, sizes, batching):
@@ -123,7 +123,7 @@ class _Windows:
         self.strides = row_major(shape)
 
     def corner(self, where: tuple[int, ...], clipped: bool) -> tuple[list, Operand]:
-        """The first index of a window along each axis, and whether it lies inside."""
+        """First index of a window along each axis, and whether the window is in bounds."""
         b, inside = self.b, True
         corner: list[Operand] = [0] * len(self.shape)
         for axis, of_indices in self.batching:
@@ -136,9 +136,9 @@ class _Windows:
         return corner, inside
 
     def known(self, kept: Sequence[int], clipped: bool) -> tuple[np.ndarray, np.ndarray] | None:
-        """Where the elements of all windows lie in the operand, counted row by row, and whether
-        they lie inside, by window and along the axes that are `kept`; None where an index is a
-        value.
+        """Row-major places of all windows' elements in the operand, and whether they are in bounds.
+
+        Both are arrays over the windows and the `kept` axes; None if an index is a value.
         """
         if not is_constant(self.starts) or not math.prod(self.shape):
             return None
@@ -240,7 +240,7 @@ COMBINED = {
     "scatter-sub": "sub",
     "scatter_sub": "sub",
 }
-"""How a scatter combines what is there with what is new."""
+"""Functions by which a scatter combines old and new elements."""
 
 
 @rule(*COMBINED)
@@ -315,7 +315,7 @@ def _replaced(
     inside: np.ndarray,
     new: Scalars,
 ) -> Scalars:
-    """Scalars with new ones at known places, combined with those that are there."""
+    """Update scalars at constant places, by replacement or by a combining function."""
     changed, terms = x.copy(), {}
     flat = changed.reshape(-1)
     given = zip(places[inside].tolist(), new[inside].tolist(), strict=True)
@@ -332,7 +332,7 @@ def _replaced(
 def _combined(
     b: Builder, t: str, combine: Callable, terms: dict[int, list], place: Scalars
 ) -> None:
-    """Write what the terms of each element are together, of many by loops."""
+    """Write the combination of the terms of each element, in loops if there are many."""
     whole = lambda *x: functools.reduce(combine, x)
     for length in {len(x) for x in terms.values()}:
         found = {at: x for at, x in terms.items() if len(x) == length}
@@ -342,7 +342,7 @@ def _combined(
 
 
 def _written_window(call: Call, place: Memory, corner, inside, kept, d, updates) -> Memory:
-    """One large window written in a loop, or left as it is where it lies outside."""
+    """Write one large window in a loop, unless it is out of bounds."""
     b = call.builder
     source = memory(b, updates, call.dtypes[2])
     squeezed = [axis for axis in range(len(updates.shape)) if axis not in d.update_window_dims]

@@ -1,6 +1,6 @@
-"""Factorizations that are calls of LAPACK: singular values, eigenvalues, orthogonal factors.
+"""Factorizations by calls of LAPACK: singular values, eigenvalues, orthogonal factors.
 
-An array that lies row by row is, to a routine that reads columns, its own transpose.
+LAPACK reads column-major matrices, so it sees a row-major array as its transpose.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _address(b: Builder, x: Memory) -> Operand:
 
 
 def copy_of(call: Call, i: int, where: tuple[int, ...]) -> Memory:
-    """A matrix of an operand in memory of its own, as routines overwrite what they are given."""
+    """Copy a matrix of an operand, as routines overwrite their arguments."""
     b, x = call.builder, call.inputs[i]
     shape = call.shapes[i][-2:]
     target = _matrix(b, call.dtypes[i], shape)
@@ -76,7 +76,7 @@ def _room(b: Builder, dtype: DTypeLike, count: int) -> Memory:
 
 
 def checked(b: Builder, info: Memory, values: np.ndarray) -> np.ndarray:
-    """Results of a routine, NaN where it has failed."""
+    """Replace the results of a routine by NaN if it has failed."""
     status = b.load("i32", info.buffer, 0)
     fine = b.compare("eq", "i32", status, 0, operator.eq)
     found = np.empty(values.shape, object)
@@ -113,7 +113,7 @@ def singular_values(call: Call) -> list:
         if not k:
             return [np.empty(x.shape[len(where) :], object) for x in call.outputs]
         A = copy_of(call, 0, where)
-        # the routine sees Aᵀ = V S Uᵀ
+        # The routine sees Aᵀ = V S Uᵀ.
         v, u = _matrix(b, DOUBLE, (columns[1], n)), _matrix(b, DOUBLE, (m, columns[0]))
         size = 4 * k * k + 7 * k + max(m, n) + 64 * (m + n) + 64
         work, whole = _room(b, DOUBLE, size), _room(b, WHOLE, 8 * k)
@@ -156,7 +156,7 @@ def eigenvalues(call: Call) -> list:
             return [np.empty(x.shape[len(where) :], object) for x in call.outputs]
         A, w, info = copy_of(call, 0, where), _room(b, DOUBLE, n), _room(b, WHOLE, 1)
         size, whole = 1 + 6 * n + 2 * n * n, 3 + 5 * n
-        # the lower triangle of rows is the upper one of columns
+        # The lower triangle in row-major order is the upper one in column-major order.
         routine(
             b,
             "dsyevd",
@@ -179,7 +179,7 @@ def eigenvalues(call: Call) -> list:
 
 
 def lu_of_many(call: Call) -> list:
-    """`P A = L U` of a matrix of many entries, by the routine that works on columns."""
+    """Factor a large matrix, `P A = L U`, by the column-major routine."""
     _float64(call)
     b, (m, n) = call.builder, call.shapes[0][-2:]
 
@@ -190,7 +190,7 @@ def lu_of_many(call: Call) -> list:
         found = np.empty((m, n), object)
         for i, j in np.ndindex(m, n):
             found[i, j] = b.load("double", A.buffer, j * m + i)
-        # rows are counted from one there
+        # LAPACK counts rows from one.
         places = [b.shared("i32", "sub", x, 1) for x in scalars(b, pivots)]
         order = np.arange(m).astype(object)
         exchange_rows(b, places, order)
@@ -200,7 +200,7 @@ def lu_of_many(call: Call) -> list:
 
 
 def exchange_rows(b: Builder, places: Sequence, order: np.ndarray) -> None:
-    """The order of rows after each has been exchanged with the one at its place."""
+    """Permute rows by exchanging each in turn with the row at its given place."""
     for k, place in enumerate(places):
         for i in range(k + 1, len(order)):
             here = b.compare("eq", "i32", place, i, lambda x, y: x == y)
@@ -242,7 +242,7 @@ def orthogonal(call: Call) -> list:
 
 
 def _transposed_copy(call: Call, where: tuple, rows: int, columns: int) -> Memory:
-    """A matrix column by column, with room for more columns."""
+    """Copy a matrix to column-major order, with space for more columns."""
     b = call.builder
     target = _matrix(b, DOUBLE, (rows, columns))
     m, n = call.shapes[0][-2:]

@@ -1,4 +1,4 @@
-"""Factorizations and triangular systems: by elimination of the entries that are not zero."""
+"""Factorizations and triangular systems, by elimination over the nonzero entries."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _is_zero(x: Operand) -> bool:
 
 @rule("cholesky")
 def cholesky(call: Call) -> Emitted:
-    """`M = L Lᵀ`; NaN from the first pivot on that is not positive. Reads the lower triangle."""
+    """Factor `M = L Lᵀ`, reading the lower triangle; NaN after a pivot that is not positive."""
     b, t, M = call.builder, _float_type(call), call.scalars(0)
     found = np.empty(M.shape, object)
     found[...] = 0.0
@@ -46,25 +46,26 @@ def cholesky(call: Call) -> Emitted:
 
 
 DENSE = 40
-"""Rows from which on a matrix without a zero is factored by LAPACK: written out, its n³/6
-multiply-adds take LLVM longer than all others of a model with a dozen contacts.
+"""Number of rows from which on a matrix without zeros is factored by LAPACK: unrolled, its n³/6
+multiply-adds would take LLVM longer than all else in a model with a dozen contacts.
 """
 
 
 def _is_dense(b: Builder, t: str, M: np.ndarray) -> bool:
-    """Whether a matrix is left to LAPACK, which C and pages do not have."""
+    """Return whether a matrix is factored by LAPACK, which C and WebAssembly code cannot call."""
     large = b.rolls and t == "double" and len(M) >= DENSE
     return large and not any(map(_is_zero, M[np.tril_indices(len(M))].tolist()))
 
 
 def _dense_factor(b: Builder, M: np.ndarray) -> np.ndarray:
-    """The entries of L on and below its diagonal, row by row; NaN where M is not positive."""
+    """Row-major entries of L on and below its diagonal; NaN if M is not positive definite."""
     n, below = len(M), np.tril_indices(len(M))
     A, info = (
         new_memory(b, np.dtype(x), shape, "apart") for x, shape in ((float, (n, n)), ("i4", (1,)))
     )
     fill(b, A, M)
-    routine(b, "dpotrf", "U", n, A, n, info)  # the lower triangle of rows is the upper of columns
+    # The lower triangle in row-major order is the upper one in column-major order.
+    routine(b, "dpotrf", "U", n, A, n, info)
     # nothing writes there any more
     place = Buffer(A.buffer.base, False, A.buffer.interleaved, A.buffer.mask)
     entries = scalars(b, dataclasses.replace(A, buffer=place))[below].tolist()
@@ -95,20 +96,22 @@ def _cholesky(b: Builder, t: str, M: np.ndarray, L: np.ndarray) -> None:
 
 
 def _common(b: Builder, t: str, x: dict[int, Operand], y: dict[int, Operand]) -> Operand:
-    """The product of two sparse rows."""
+    """Dot product of two sparse rows."""
     both = [k for k in x if k in y]
     return b.dot(t, [x[k] for k in both], [y[k] for k in both])
 
 
 def ordered_factor(call: Call) -> list | None:
-    """L with a unit diagonal, D⁻¹ and an order of rows with `M[order][:, order] = L D Lᵀ`, in which
-    few zeros are lost; D⁻¹ is NaN where M is not positive definite.
+    """Factor `M[order][:, order] = L D Lᵀ` with L of unit diagonal; returns L, D⁻¹ and the order.
+
+    The order of the rows causes little fill-in. D⁻¹ is NaN if M is not positive definite.
     """
     if not (call.shapes and any(np.issubdtype(x.dtype, np.integer) for x in call.outputs)):
-        # a derivative that computes L again has its order from elsewhere, which may be another one
+        # A derivative that computes L again takes the order from another factorization, which may
+        # differ.
         raise NotNativeError("a factor without the order of its rows")
     n = call.shapes[0][-1]
-    # under differentiation it has other operands, or leaves more to the derivative
+    # Under differentiation it has other operands, or returns more residuals.
     results = [(n, n), (n,), (n,)]
     if call.shapes != [(n, n)] or [x.shape for x in call.outputs] != results or call.in_memory:
         return None
@@ -129,7 +132,7 @@ def ordered_factor(call: Call) -> list | None:
     order = minimum_degree([[not _is_zero(x) for x in row] for row in M])
     M, L = M[np.ix_(order, order)], np.empty(M.shape, object)
     L[...] = 0.0
-    # rows of L D and of L, and how many pivots each pivot waits for
+    # rows of L D and of L, and for each pivot the depth of the chain of pivots before it
     heights: list[int] = []
     rows: list[tuple[dict[int, Operand], dict[int, Operand]]] = []
     reciprocals, negatives, pivots = np.empty(n, object), [], []
@@ -139,7 +142,7 @@ def ordered_factor(call: Call) -> list | None:
             rest = _less(b, t, M[i, j], row, rows[j][1], heights)
             if not _is_zero(rest):
                 row[j] = rest
-                # as a negative, which is what all that follows adds
+                # stored negated, as all later terms subtract it
                 scaled[j] = L[i, j] = b.negative(t, b.multiply(t, rest, negatives[j]))
         pivot = _less(b, t, M[i, i], row, scaled, heights)
         L[i, i] = 1.0
@@ -148,7 +151,7 @@ def ordered_factor(call: Call) -> list | None:
         negatives.append(b.negative(t, reciprocals[i]))
         rows.append((row, scaled))
         heights.append(1 + max((heights[j] for j in row), default=-1))
-    # at the end, as a choice at each pivot would keep the next one waiting
+    # All pivots are checked at the end, as a selection at each pivot would delay the next.
     above = lambda x: b.compare("ogt", t, x, 0.0, operator.gt)
     both = lambda x, y: b.logic("and", x, y)
     every = lambda *x: functools.reduce(both, x, True)
@@ -166,8 +169,10 @@ def _less(
     y: dict[int, Operand],
     heights: list[int],
 ) -> Operand:
-    """`start − Σ xₖ yₖ` of two sparse rows, entries that are known early first, so that the sum
-    waits for one multiply-add after the last of them.
+    """`start − Σ xₖ yₖ` of two sparse rows.
+
+    Entries that are available early come first, so that the sum ends one multiply-add after the
+    last entry is available.
     """
     both = sorted((k for k in x if k in y), key=heights.__getitem__)
     early = len(both) // 2 if len(both) > LONG_SUM else 0
@@ -181,12 +186,14 @@ NAMED["zwang_ordered_factor"] = ordered_factor
 
 
 def minimum_degree(pattern: list[list[bool]]) -> list[int]:
-    """An order of elimination: each time the row with the fewest neighbors that are left, which
-    then become neighbors of each other; of several the one that waits for the fewest others, so
-    that a chain is eliminated from both of its ends at once.
+    """Elimination order by minimum degree.
+
+    Each step eliminates the row with the fewest remaining neighbors, which become neighbors of each
+    other. Ties are broken by the shortest chain of dependencies, so that a chain is eliminated from
+    both of its ends at once.
 
     Args:
-        pattern: where a symmetric matrix has entries.
+        pattern: nonzero pattern of a symmetric matrix.
     """
     neighbors = {
         i: {j for j, there in enumerate(row) if there and j != i} for i, row in enumerate(pattern)
@@ -240,7 +247,7 @@ def triangular_solve(call: Call) -> Emitted:
 
 @rule("lu")
 def lu(call: Call) -> list:
-    """`P A = L U` with the largest pivot of each column; rows are exchanged by choices."""
+    """Factor `P A = L U` with partial pivoting; rows are exchanged by `select`."""
     b, t, A = call.builder, _float_type(call), call.scalars(0)
     m, n = A.shape[-2:]
     if m * n > MOST_PIVOTED:
@@ -254,7 +261,9 @@ def lu(call: Call) -> list:
 
 
 MOST_PIVOTED = 400
-"""Entries of a matrix whose rows are exchanged by choices: each pivot costs one for every entry."""
+"""Number of matrix entries up to which rows are exchanged by `select`: each pivot needs one for
+every entry.
+"""
 
 
 def _lu(b: Builder, t: str, A: np.ndarray, pivots: np.ndarray, order: np.ndarray) -> None:

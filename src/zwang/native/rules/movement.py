@@ -1,5 +1,6 @@
-"""Operations that move elements to places that are known: free of instructions for scalars, and
-views of memory wherever strides can say it.
+"""Operations that move elements to constant places.
+
+They emit no instructions for scalars, and are views of memory if strides can express them.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def expand(call: Call) -> Emitted:
 
 
 def reshaped(call: Call, shape: tuple[int, ...]) -> Elements:
-    """An array of another shape; a view unless its elements do not follow each other."""
+    """Reshape an array: a view if strides can express it, otherwise a copy."""
     x = call.inputs[0]
     if isinstance(x, np.ndarray):
         return x.reshape(shape)
@@ -59,7 +60,7 @@ def _strides_of(x: Memory, shape: tuple[int, ...]) -> tuple[int, ...] | None:
     """Strides of the same elements under another shape, or None if there are none."""
     if x.is_contiguous:
         return row_major(shape)
-    # axes of length one may come and go
+    # axes of length one do not matter
     kept = [(n, s) for n, s in zip(x.shape, x.strides, strict=True) if n != 1]
     if [n for n, _ in kept] != [n for n in shape if n != 1]:
         return None
@@ -68,7 +69,7 @@ def _strides_of(x: Memory, shape: tuple[int, ...]) -> tuple[int, ...] | None:
 
 
 def copied(call: Call, x: Memory) -> Memory:
-    """A copy that nothing else holds."""
+    """Copy an array to memory that nothing else refers to."""
     target = new_memory(call.builder, x.dtype, x.shape)
     fill(call.builder, target, x)
     return target
@@ -226,14 +227,14 @@ def count_up(call: Call) -> Emitted:
 
 @rule("empty", "empty2")
 def undefined(call: Call) -> Emitted:
-    """An array that is written to before it is read: zeros, as XLA has them on a processor."""
+    """Emit an array that is written before it is read: zeros, as in XLA on a CPU."""
     like = call.outputs[0]
     return constants(np.zeros(like.shape, like.dtype))
 
 
 MOST_COUNTED = 400_000
-"""Elements of an `iota` that are constants. A unit matrix is made of one: what it multiplies keeps
-the zeros of its structure, and with them straight code, as far as this reaches.
+"""Number of elements up to which an `iota` is constant. A unit matrix is made from one: products
+with it keep their structural zeros, and are unrolled, up to this size.
 """
 
 
@@ -247,5 +248,7 @@ the zeros of its structure, and with them straight code, as far as this reaches.
     "optimization_barrier",
 )
 def unchanged(call: Call) -> list:
-    """Operations that change nothing; of a reduced precision only that of the type itself."""
+    """Emit an operation that is the identity; a `reduce_precision` only to the type's own
+    precision.
+    """
     return list(call.inputs)

@@ -57,7 +57,7 @@ def _logic(b: Builder, name: str) -> Callable[[Operand, Operand], Operand]:
 
 
 def combination(b: Builder, name: str, dtype: DTypeLike) -> tuple[Callable, Operand]:
-    """How two elements are combined, and what changes nothing."""
+    """The combining function of a reduction, and its neutral element."""
     floats = register_type(dtype) in FLOATS
     if name in ("sum", "cumsum"):
         return _sum(b, dtype), 0.0 if floats else 0
@@ -90,7 +90,7 @@ def reduce(call: Call) -> Emitted:
     found = np.empty(len(rows), object)
     t = register_type(call.dtypes[0])
     if call.name == "reduce_sum" and t in FLOATS:
-        # zeros of the structure are no terms
+        # Structural zeros are left out.
         terms = [[y for y in row if type(y) is Value or y != 0] for row in rows.tolist()]
         found[:] = combined(b, t, lambda *x: b.total(t, x), combine, neutral, terms)
     else:
@@ -102,8 +102,9 @@ def reduce(call: Call) -> Emitted:
 
 
 def _extreme_of(b: Builder, t: str, larger: bool, combine: Callable, neutral: Operand) -> Callable:
-    """The largest or smallest of many floats, by pairs, pairs of pairs and so on. NaN, which any of
-    them may be, is looked for beside, so that each choice is one instruction of a processor.
+    """Maximum or minimum of many floats by a binary tree.
+
+    NaN is detected separately, so that each comparison is one processor instruction.
     """
     predicate = "ogt" if larger else "olt"
     of_pair = lambda x, y: b.select(t, b.compare(predicate, t, x, y, None), x, y)
@@ -125,7 +126,7 @@ def _extreme_of(b: Builder, t: str, larger: bool, combine: Callable, neutral: Op
 
 
 LEAST_PAIRED = 3
-"""Floats from which on the largest is found by pairs."""
+"""Number of floats from which on the maximum is computed by a tree."""
 
 
 def combined(
@@ -136,13 +137,12 @@ def combined(
     neutral: Operand,
     rows: list[list],
 ) -> list:
-    """What the elements of each row are together, in loops over rows that are alike, and over the
-    elements of a long row.
+    """Reduce each row, in loops over rows that are computed alike and over elements of long rows.
 
     Args:
-        whole: of all elements of a row.
-        combine: of two results, or of one and an element.
-        neutral: a result that changes nothing.
+        whole: reduces all elements of a row.
+        combine: combines two results, or a result and an element.
+        neutral: the neutral element.
     """
     found: list = [None] * len(rows)
     by_length: dict[int, list[int]] = {}
@@ -241,7 +241,8 @@ def matrix_product(call: Call) -> Emitted:
     shapes = call.shapes
     fa = [i for i in range(len(shapes[0])) if i not in (*ca, *ba)]
     fb = [i for i in range(len(shapes[1])) if i not in (*cb, *bb)]
-    # beside what is written out, whose zeros are not multiplied, a vector is read as a whole
+    # A vector multiplied with an unrolled operand is loaded as a whole; structural zeros are
+    # skipped.
     most = MOST_LOADED if any(map(is_written_out, call.inputs)) else MOST_UNROLLED
     if any(isinstance(x, Memory) and x.size > most for x in call.inputs):
         return _product_in_loops(call, fa, fb)
@@ -258,7 +259,7 @@ def matrix_product(call: Call) -> Emitted:
 
 
 def _multiply(b: Builder, dtype: DTypeLike, left, right, found) -> None:
-    """`left rightᵀ`: of each row the entries that are not zero, paired by their place."""
+    """Compute `left rightᵀ` from the nonzero entries of each row, paired by column."""
     t = register_type(dtype)
     if t not in FLOATS:
         truths = t == "i1"
@@ -306,7 +307,7 @@ def _product_in_loops(call: Call, fa: list, fb: list) -> Elements:
     target = new_memory(b, out.dtype, out.shape)
     sizes = [call.shapes[0][i] for i in ca]
     wide = varies(x) or varies(y)
-    # along the last axis of the result elements lie side by side in one of the operands
+    # Along the last axis of the result, the elements of one of the operands are contiguous.
     own = [(x, fa), (y, fb)][bool(fb)] if fa or fb else None
     side_by_side = own is not None and own[0].strides[own[1][-1]] == 1 and t in SIZES
     step = step_of(b, out.shape[-1]) if side_by_side else 1
@@ -345,13 +346,13 @@ def _product_in_loops(call: Call, fa: list, fb: list) -> Elements:
 
 
 MOST_ADDED = 16
-"""Terms of a sum that are added one by one; more are in a loop."""
+"""Number of terms up to which a sum is unrolled; longer ones are loops."""
 
 
 def _added(
     b: Builder, t: str, sizes: list, index: tuple, start: Operand, add: Callable, wide: bool
 ) -> Operand:
-    """A sum over nested indices: `add(so_far, index)` for each in order."""
+    """Emit a sum over nested indices: `add(so_far, index)` for each index in order."""
     if not sizes:
         return add(start, index)
     first, *rest = sizes
@@ -375,12 +376,12 @@ def _added(
 
 
 MOST_SORTED = 64
-"""Elements that are sorted by a network of exchanges."""
+"""Number of elements up to which an array is sorted by a sorting network."""
 
 
 @rule("sort")
 def sort(call: Call) -> list:
-    """A stable sort by a network of exchanges of neighbors; NaN comes last, −0 equals 0."""
+    """Sort stably by an odd-even transposition network; NaN comes last, −0 equals 0."""
     b, axis = call.builder, call.params["dimension"]
     keys = call.params["num_keys"]
     n = call.shapes[0][axis]
@@ -390,7 +391,7 @@ def sort(call: Call) -> list:
     types = [register_type(dtype) for dtype in call.dtypes]
     for where in np.ndindex(*arrays[0].shape[:-1]):
         rows = [x[where] for x in arrays]
-        for turn in range(n):  # neighbors at even places, then at odd ones: stable
+        for turn in range(n):  # alternate between even and odd neighbors: stable
             for k in range(turn % 2, n - 1, 2):
                 after = _comes_after(b, call.dtypes[:keys], [(r[k], r[k + 1]) for r in rows[:keys]])
                 for t, row in zip(types, rows, strict=True):
@@ -402,7 +403,7 @@ def sort(call: Call) -> list:
 
 
 def _comes_after(b: Builder, dtypes: list, pairs: list) -> Operand:
-    """Whether the first of two rows of keys comes after the second."""
+    """Return whether the first of two tuples of keys comes after the second."""
     found: Operand = False
     for dtype, (x, y) in reversed(list(zip(dtypes, pairs, strict=True))):
         t = register_type(dtype)

@@ -1,4 +1,4 @@
-"""Which numbers of a traced program members have each for itself, and which are one for all."""
+"""Divergence analysis: which values of a traced program differ between SIMD lanes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zwang.native.builder import Builder
 
 
 def varies(x: Elements) -> bool:
-    """Whether an array may have another value in each lane."""
+    """Return whether an array may differ between lanes."""
     if isinstance(x, Memory):
         return x.buffer.interleaved or x.buffer.base.wide
     return any(map(is_wide, np.asarray(x, object).reshape(-1)))
@@ -22,7 +22,7 @@ def varies(x: Elements) -> bool:
 def varying_carry(
     b: Builder, params: dict, consts: Sequence, start: Sequence, rows: Sequence = ()
 ) -> list[bool]:
-    """Which arrays that a loop carries vary between lanes."""
+    """Return which arrays that a loop carries vary between lanes."""
     if b.lanes == 1:
         return [False] * len(start)
     given = [[varies(x) for x in part] for part in (consts, start, rows)]
@@ -30,10 +30,10 @@ def varying_carry(
 
 
 def _of_loop(params: dict, consts: list, carry: list, rows: list) -> list[bool]:
-    """Results of a loop: what it carries, and rows that it stacks.
+    """Return which results of a loop vary: those it carries, and those it stacks.
 
-    A carry that varies after a turn varies in the next one; arrays with axes always do, as they
-    may lie in memory, where each lane has its own.
+    A carried value that varies after an iteration varies in the next one. Arrays with axes always
+    vary, as they may be in memory, where each lane has its own.
     """
     while_loop = "body_jaxpr" in params
     of_condition = params["cond_nconsts"] if while_loop else 0
@@ -54,7 +54,7 @@ def _of_loop(params: dict, consts: list, carry: list, rows: list) -> list[bool]:
 
 
 def varying(jaxpr: Jaxpr, inputs: Sequence[bool]) -> list[bool]:
-    """Which results of a program vary, of inputs some of which do."""
+    """Return which results of a program vary, given which inputs vary."""
     known = dict(zip(jaxpr.invars, inputs, strict=True))
     of = lambda x: not isinstance(x, Literal) and known.get(x, False)
     for eqn in jaxpr.eqns:

@@ -1,16 +1,17 @@
-"""The report of a run: one HTML file that needs nothing beside it, and its curves as CSV files.
+"""The report of a run: one self-contained HTML file, and its curves as CSV files.
 
-| file | what |
+| file | content |
 |---|---|
-| `summary.py` | the numbers that a reader wants first, as in the command line's closing table |
-| `figures.py` | which figures a run gets, and of what |
-| `joints.py` | forces and torques of a mechanism's joints in their own axes |
+| `summary.py` | the headline numbers, as in the command line's closing table |
+| `figures.py` | the figures of a run, and the data of each |
+| `contact.py` | figures of gaps, impacts and friction |
+| `joints.py` | forces and torques of a mechanism's joints in the joints' axes |
 | `svg.py` | figures as inline SVG in the page's colors, light and dark |
 | `tables.py` | the curves as numbers: thinned in the page, complete as CSV |
 | `interactive.py`, `charts.js` | the same pictures as numbers, drawn by uPlot in the browser |
 | `uplot.js` | uPlot as published; from `make charts` |
-| `page.py` | everything put into `page.html` |
-| `html.py` | templates with `skeleton.html` and `page.css`, which every page shares |
+| `page.py` | assembles `page.html` |
+| `html.py` | renders templates with `skeleton.html` and `page.css`, which every page shares |
 """
 
 from zwang.output.report.html import render as render

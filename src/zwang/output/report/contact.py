@@ -1,6 +1,4 @@
-"""What may let go, over a run: when gaps are closed and frictions stick, what impacts give, and
-friction in its cone.
-"""
+"""Figures of contacts over a run: closed gaps, sticking friction, impulses, friction cones."""
 
 from __future__ import annotations
 
@@ -20,14 +18,15 @@ from zwang.simulation.results import Run
 from zwang.simulation.results.plot import lines, units_of
 
 THICK, THIN = 7.0, 2.0
-"""Widths of the bands of what holds and of what slides [point]."""
+"""Widths of the bands for closed or sticking contacts and for sliding ones [point]."""
 CONES_HEIGHT = 2.6
 """Height of the picture of friction cones [inch]."""
 
 
 def contact(run: Run) -> list[Chart]:
-    """Charts of a model with gaps or dry friction: bands over time, impulses, friction relative to
-    its limit, and friction against load. None of other models.
+    """Charts of a model with gaps or dry friction; empty for other models.
+
+    They are bands over time, impulses, friction relative to its limit, and friction against load.
     """
     bands = held(run)
     if not bands:
@@ -68,8 +67,9 @@ def _bands(run: Run, bands: list[Held]) -> Panel:
 
 
 def _held(run: Run, contacts: Contacts, modes: np.ndarray) -> Table:
-    """1 where a gap is closed or a friction sticks, 0 where it is open or not loaded, −1 where it
-    slides; at the ends of all steps.
+    """Modes of gaps and frictions at the ends of all steps.
+
+    1 means a closed gap or sticking friction, 0 an open gap or unloaded friction, −1 sliding.
     """
     held = np.where((modes > HELD_OFF) | is_spent(modes), HELD_ON, np.sign(modes))
     return Table(run.steps.t, [(name, "1") for name in contacts.names], held)
@@ -87,7 +87,7 @@ def _impulses(run: Run, bands: list[Held]) -> Panel | None:
 
 
 def _cones(run: Run, contacts: Contacts, forces: np.ndarray, loads: np.ndarray) -> Chart:
-    """Each friction force against its load, signed where it has one row, and the lines ±μ₀ N."""
+    """Each friction force against its load, signed if it has one row, and the lines ±μ₀ N."""
     rows = units_of(run.variables, "multipliers")
     units = {rows[x.rows[0]] for x in contacts.frictions}
     unit = units.pop() if len(units) == 1 and "" not in units else MODEL_UNITS
@@ -111,8 +111,9 @@ def _cones(run: Run, contacts: Contacts, forces: np.ndarray, loads: np.ndarray) 
 
 
 def _rubbed(run: Run, contacts: Contacts, modes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Force of each friction at the samples, with its sign where it has one row, and its load,
-    shapes (samples, frictions); NaN where it is not loaded.
+    """Force and load of each friction at the samples, shapes (samples, frictions); NaN if unloaded.
+
+    A friction force of one row has its sign.
     """
     multipliers = run.variables["multipliers"].values.reshape(len(run.t), -1)
     found = np.full((2, len(run.t), len(contacts.frictions)), np.nan)

@@ -1,4 +1,4 @@
-"""Which figures a run gets in its report, and the numbers behind each."""
+"""The figures of a report, and the data of each."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_MARKS = 60
-"""Crossings beyond this are not marked in the figures, which they would cover."""
+"""Largest number of crossings that are marked in the figures; more would cover them."""
 MOST_NAMED = 12
-"""Switches beyond this are not named in the figure of violations."""
+"""Largest number of switches that are named in the figure of violations."""
 NOISE = 1e-12
 """Power below this times the largest energy per second is not drawn."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Chart:
-    """A figure with its numbers.
+    """A figure with its data.
 
     Attributes:
-        key: file name of its numbers, and identifier in the page.
-        title, caption: heading, and what to see.
-        figure: a picture, or a matplotlib figure of the model's own; None where there is nothing to
-            draw: the caption then says why.
+        key: file name of its data, and identifier in the page.
+        title, caption: heading and explanation.
+        figure: a picture, or a matplotlib figure of the model; None if there is nothing to draw,
+            for the reason in the caption.
         tables: by file name.
     """
 
@@ -48,7 +48,7 @@ class Chart:
 
 
 def charts(run: Run, transmitted: Sequence[Chart] = ()) -> list[Chart]:
-    """Every figure that makes sense for a run, in reading order, `transmitted` among the forces."""
+    """Every applicable figure of a run, in reading order, with `transmitted` among the forces."""
     made = [*added(run), coordinates(run), velocities(run)]
     if run.model.servo is not None:
         made += [control(run), tracking(run)]
@@ -81,8 +81,8 @@ def violation(run: Run) -> Chart:
     """|φ|, |ψ| in the constraints' own units, and |φ| without units."""
     constraints, data = run.model.constraints, run.variables
     names = ["violation", "relative_violation"] if len(constraints.position_rows) else []
-    # linear constraints have no size to relate to
-    # exact zeros only: the logarithmic axis would be empty
+    # Linear constraints have no relative violation. Only exact zeros are left out, for which the
+    # logarithmic axis would be empty.
     names = [n for n in names if n == "violation" or data[n].values.any()]
     names += ["velocity_violation"] if len(constraints.velocity_rows) else []
     labels = {
@@ -119,9 +119,7 @@ def control(run: Run) -> Chart:
 
 
 def tracking(run: Run) -> Chart:
-    """|φ| and |ψ| of the servo constraints, and what their accelerations miss where that is more
-    than round-off.
-    """
+    """|φ| and |ψ| of the servo constraints, and residual accelerations above round-off."""
     data = run.variables
     labels = {
         "servo_violation": "|φ| [own unit]",
@@ -146,11 +144,11 @@ def tracking(run: Run) -> Chart:
 
 
 def energy(run: Run) -> Chart:
-    """Energy, its balance, and powers where there are any."""
+    """Energy, its balance, and powers if there are any."""
     data, t = run.variables, run.variables["time"].values
     total = data["energy"].values
     powers = ["applied_power", "constraint_power", "nonideal_power", "control_power"]
-    # round-off of a force that does no work is not drawn as if it did some
+    # Round-off of a force that does no work is not drawn as power.
     loud = NOISE * max(np.max(np.abs(total)), np.max(np.abs(data["kinetic_energy"].values)))
     powers = [p for p in powers if p in data and np.max(np.abs(data[p].values)) > loud]
     has_potential = run.model.system.potential is not None
@@ -159,7 +157,7 @@ def energy(run: Run) -> Chart:
     )
     kinds = [s.replace("_energy", "").replace("energy", "total") for s in shown]
     change = np.column_stack([total - total[0], data["energy_balance"].values])
-    # an impact changes the energy without doing work on the way
+    # An impact changes the energy in no time, without power.
     lossy = any(s.energy_loss for s in run.switches)
     names = (
         ["E − E₀", "E − E₀ − work" + " + impact losses" * lossy] if powers or lossy else ["E − E₀"]
@@ -191,8 +189,10 @@ def energy(run: Run) -> Chart:
 
 
 def forces(run: Run) -> Chart:
-    """What the constraints transmit where they state their units, the norm of the generalized force
-    of the others, entries of one unit together, and the multipliers.
+    """Forces and torques of constraints with known units, and generalized forces and multipliers.
+
+    For constraints without units the norm of the generalized force is shown, over entries of one
+    unit.
     """
     data = run.variables
     t, names = data["time"].values, [str(c) for c in data["constraint"].values]
@@ -201,7 +201,7 @@ def forces(run: Run) -> Chart:
     panels = []
     for name in transmitted:
         values, own = data[name].values, np.isfinite(data[name].values).all(axis=0)
-        # a constraint whose units are known is not drawn a second time as a norm
+        # A constraint with known units is not drawn a second time as a norm.
         known |= own
         label = f"{name.replace('_', ' ')} [{data[name].attrs['units']}]"
         shown = [names[i] for i in np.flatnonzero(own)]
@@ -236,13 +236,14 @@ def forces(run: Run) -> Chart:
 def _generalized_norms(
     data: Variables, names: list[str]
 ) -> tuple[np.ndarray, list[tuple[str, str]]]:
-    """Norm of each constraint's generalized force over its entries of one unit, shape (samples,
-    units · constraints), and constraint and unit of each column.
+    """Norm of each constraint's generalized force over its entries of one unit.
+
+    Returns the norms, shape (samples, units · constraints), and constraint and unit of each column.
     """
     force = data["constraint_force"].values
     units = [str(u) for u in data["force_unit"].values]
     of = lambda kind: force[:, :, [u == kind for u in units]]
-    # entries of different units must not be added under one root
+    # Entries of different units must not be added under one root.
     kinds = [u for u in dict.fromkeys(units) if np.any(np.abs(of(u)) > 0)] or units[:1]
     columns = [(name, kind) for kind in kinds for name in names]
     return np.concatenate([np.linalg.norm(of(k), axis=2) for k in kinds], axis=1), columns
@@ -258,11 +259,11 @@ def rank(run: Run) -> Chart:
     )
     for c in run.crossings:
         at = int(np.searchsorted(t, c.time))
-        # three values at one instant draw the notch: before, at and after the singular
-        # configuration
+        # Three values at one instant draw the notch: before, at and after the singular
+        # configuration.
         t = np.insert(t, at, [c.time] * 3)
         values = np.insert(values, at, [c.rank_before, c.rank, c.rank_after])
-    # a rank holds until the next sample, so that the curve has steps and no slopes
+    # The rank is constant until the next sample, so the curve has steps and no slopes.
     stairs = Curve(np.repeat(t, 2)[1:], np.repeat(values, 2)[:-1], "rank")
     all_rows = Curve(t[[0, -1]], rows, "rows", color=MUTED, width=0.8, dash=(4.0, 2.4))
     panels = [
@@ -350,9 +351,7 @@ def exact_error(run: Run, exact) -> Chart:
 
 
 def _drawn(run: Run, name: str, key: str, title: str, caption: str, file: str = "") -> Chart:
-    """A variable of the dataset, a panel per unit; its numbers are in a file called as its key, or
-    `file`.
-    """
+    """A chart of a variable of the dataset, a panel per unit; the data file is `key` or `file`."""
     data = run.variables
     panels = [panel(data, name, unit) for unit in dict.fromkeys(units_of(data, name))]
     return finished(run, key, title, caption, panels, {file or key: _table(data, name)})
@@ -374,8 +373,9 @@ def finished(
     *,
     named=False,
 ) -> Chart:
-    """A chart of panels over time, with crossings and switches marked in each; switches by name in
-    the first if `named`.
+    """A chart of panels over time, with crossings and switches marked in each panel.
+
+    If `named`, the first panel shows the names of the switches.
     """
     marks = []
     if 0 < len(run.crossings) <= MOST_MARKS:

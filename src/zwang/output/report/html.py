@@ -1,4 +1,4 @@
-"""Templates to HTML text: one skeleton and one style sheet for every page that zwang writes."""
+"""Rendering of templates to HTML: one skeleton and one style sheet for every page of zwang."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ HERE = Path(__file__).parent
 
 
 def render(template: Path, **values) -> str:
-    """The text of a page.
+    """Render a page.
 
     Args:
-        template: a file that extends `skeleton.html`, which stands beside this file with
-            `page.css`.
-        values: what it shows; escaped, unless it is `Markup`.
+        template: a file that extends `skeleton.html`, which is in this folder with `page.css`.
+        values: of its variables; escaped, unless they are `Markup`.
     """
     loader = jinja2.FileSystemLoader([template.parent, HERE])
     environment = jinja2.Environment(
@@ -35,7 +34,7 @@ def render(template: Path, **values) -> str:
 
 
 class _Kept(jinja2.FileSystemBytecodeCache):
-    """Templates that are compiled once for many processes, where a folder can be written to."""
+    """Cache of compiled templates on disk, shared between processes, if a folder is writable."""
 
     def dump_bytecode(self, bucket) -> None:
         with contextlib.suppress(OSError):

@@ -1,8 +1,8 @@
-"""Pictures as numbers for `charts.js`, which draws them in the browser where one can zoom and read.
+"""Pictures as data for `charts.js`, which draws them in the browser with zoom and readout.
 
-A number y is written as the single-precision number y − base, with base the middle of its curve, so
-that it is known to 1e-7 of the curve's extent however large it is; curves that are equal are
-written once.
+A number y is written as the single-precision number y − base, where base is the middle of its
+curve; it is then known to 1e-7 of the curve's extent, however large it is. Equal curves are written
+once.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_IN_PAGE = 3000
-"""Points of a panel's curves in the page; of more, each interval keeps every curve's smallest and
-largest value."""
+"""Number of points of a panel's curves in the page; longer curves are thinned to the smallest and
+largest value of every curve in each interval.
+"""
 
 
 def is_interactive(figure: Picture | Figure | None) -> TypeGuard[Picture]:
-    """Whether every curve of a figure has one value over each place of the axis across; paths and
-    figures of matplotlib remain drawings.
+    """Return whether each curve of a figure is a function of x; others are drawn as SVG.
+
+    Paths and matplotlib figures are not interactive.
     """
     return (
         isinstance(figure, Picture)
@@ -47,21 +49,22 @@ def _over_an_axis(panel: Panel) -> bool:
 
 
 def data(pictures: Mapping[str, Picture]) -> Markup:
-    """The pictures as JSON that may stand in a script element: `numbers`, a list of arrays, to
-    which the `pictures` refer by their places.
+    """The pictures as JSON for a script element.
+
+    `numbers` is a list of arrays, to which the `pictures` refer by index.
     """
     numbers: dict[tuple[float, bytes], int] = {}
     shown = {key: _picture(picture, numbers) for key, picture in pictures.items()}
     arrays = [[base, base64.b64encode(raw).decode()] for base, raw in numbers]
     text = json.dumps({"numbers": arrays, "pictures": shown}, separators=(",", ":"))
-    # names come from the user; no markup may end the element
+    # Names come from the user; no markup may end the element.
     return Markup(text.replace("<", "\\u003c"))
 
 
 def program() -> Markup:
     """uPlot and the script that calls it."""
     library, licence, own = (_text(f) for f in ("uplot.js", "uplot.LICENSE", "charts.js"))
-    # its licence asks to stand in every copy, and takes the place of its remark
+    # The licence must be included in every copy; it replaces the short remark.
     return Markup(f"/*! uPlot\n{licence}*/\n{library.partition('*/')[2].lstrip()}\n{own}")
 
 
@@ -110,7 +113,7 @@ def _curves(panel: Panel, numbers: dict[tuple[float, bytes], int]) -> list[dict[
             "dash": list(curve.dash),
             "alpha": curve.alpha,
             "marker": curve.size if curve.marker else 0,
-            # equal places remain equal, so that curves over the same places share them
+            # Equal x values stay equal, so that curves share them.
             "x": _written(curve.x[rows], 0.0, numbers),
             "y": _written(curve.y[rows], 0.0 if panel.logarithmic else _middle(curve.y), numbers),
         }
@@ -119,7 +122,7 @@ def _curves(panel: Panel, numbers: dict[tuple[float, bytes], int]) -> list[dict[
 
 
 def _thinned(panel: Panel) -> list[np.ndarray]:
-    """Which points of each curve are written; curves over the same places keep the same ones."""
+    """Points of each curve that are written; curves with equal x values keep the same points."""
     drawn = panel.drawn
     alike: dict[bytes, list[Curve]] = {}
     for curve in drawn:
@@ -129,7 +132,7 @@ def _thinned(panel: Panel) -> list[np.ndarray]:
 
 
 def _rows(values: np.ndarray) -> np.ndarray:
-    """Rows that hold the extremes of all columns in each of several intervals; all, if few."""
+    """Rows with the extremes of all columns in each of several intervals, or all if few."""
     n, columns = values.shape
     if n <= MOST_IN_PAGE:
         return np.arange(n)
@@ -155,5 +158,5 @@ def _written(values: np.ndarray, base: float, numbers: dict[tuple[float, bytes],
 
 
 def _of_the_page(color: str) -> str:
-    """The CSS variable of the page that stands for a color, or the color."""
+    """The page's CSS variable for a color, or the color."""
     return f"--{COLORS[color]}" if color in COLORS else color

@@ -1,4 +1,4 @@
-"""What the joints transmit, in their own axes."""
+"""Reactions of joints in the joints' axes."""
 
 from __future__ import annotations
 
@@ -17,22 +17,20 @@ if TYPE_CHECKING:
 
 
 def joint_forces(run: Run, reactions: Mapping[str, Reaction]) -> Chart:
-    """Size of each joint's force and torque; the numbers have the components in the joint's own
-    axes.
-    """
+    """Size of each joint's force and torque; the tables have the components in the joint's axes."""
     names = list(reactions)
     forces = np.stack([np.linalg.norm(r.force, axis=-1) for r in reactions.values()], axis=1)
     torques = np.stack(
         [np.linalg.norm(_components(r.torque, r), axis=-1) for r in reactions.values()], axis=1
     )
     shown = [(forces, "force [N]"), (torques, "torque [N m]")]
-    # a panel of zeros says nothing; one is kept so that the figure exists
+    # A panel of zeros is left out, unless all are zero.
     shown = [(values, unit) for values, unit in shown if np.any(np.abs(values) > 0)] or shown[:1]
     panels = [lines(run.t, values, names, label) for values, label in shown]
     columns, values = [], []
     for name, r in reactions.items():
         d = r.force.shape[-1]
-        # in the plane a torque is a number, in space it has three components
+        # In the plane a torque has one component, in space three.
         torque = _components(r.torque, r)
         axes = "xyz"[:d]
         columns += [(f"{name} f{x}", "N") for x in axes] + [
@@ -49,7 +47,7 @@ def joint_forces(run: Run, reactions: Mapping[str, Reaction]) -> Chart:
 
 
 def driving_efforts(run: Run, reactions: Mapping[str, Reaction]) -> list[Chart]:
-    """What each drive exerts along its coordinate, with its sign; nothing without a drive."""
+    """The effort of each drive along its coordinate, with its sign; empty without a drive."""
     driven: dict[str, dict[str, np.ndarray]] = {}
     for name, r in reactions.items():
         if r.effort is not None:

@@ -1,4 +1,4 @@
-"""The page: headline numbers, settings, figures with their numbers, crossings, attributes."""
+"""The page: headline numbers, settings, figures with their data, crossings, attributes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Card:
-    """One headline number: what it is, the number, and a remark."""
+    """One headline number: its label, the number, and a remark."""
 
     title: str
     value: str
@@ -41,9 +41,11 @@ class Card:
 
 @dataclasses.dataclass(frozen=True)
 class Section:
-    """A figure in the page: its SVG, a thinned table for each of its `tables` with a link to the
-    complete one; `own` ones are the model's, and stand side by side unless they are `wide`; their
-    curves are in the file `curves`; `chart` are the attributes by which `charts.js` finds it.
+    """A figure in the page.
+
+    It has its SVG, and a thinned table for each of its `tables` with a link to the complete one.
+    Figures of the model are `own` and are placed side by side unless they are `wide`; their curves
+    are in the file `curves`. `chart` has the attributes by which `charts.js` finds the figure.
     """
 
     key: str
@@ -74,27 +76,27 @@ def write_report(
     view: str = "",
     derivation: Derivation | None = None,
 ) -> list[str]:
-    """Write the report of a run, and its curves into the folder `data` beside it.
+    """Write the report of a run, and its curves into the folder `data` next to it.
 
     Args:
         run: the run, complete or not.
         path: the HTML file.
-        summary: of the run; made here by default.
-        figures: the model's own figures by name, shown first: pictures, or figures of matplotlib.
+        summary: of the run; computed by default.
+        figures: the model's own figures by name, shown first: pictures, or matplotlib figures.
         exact: known solution, `t (samples,)` → dict of values (samples,) by coordinate name.
         description: a paragraph about the model.
-        settings: what the run was made with, as tables by heading.
+        settings: of the run, as tables by heading.
         command: the command line that repeats the run.
-        wall_time: seconds by what they went into.
-        results: name of the file with all results, beside the page.
-        reactions: of a mechanism, what its joints transmit.
+        wall_time: seconds by task.
+        results: name of the file with all results, in the same folder.
+        reactions: of a mechanism's joints.
         phases: names of coordinates whose rate is drawn over them.
-        view: name of the page that plays the run, beside this one.
+        view: name of the page that plays the run, in the same folder.
         derivation: the model's equation of motion, as `zw.derive` gives it; a section of the page.
 
     Returns:
-        A sentence for each of the model's own figures that could not be drawn, and one if the
-        forces in joints could not be found.
+        A sentence for each of the model's own figures that could not be drawn, and one if the joint
+        forces could not be computed.
     """
     path = page(path)
     summary = summarize(run, exact) if summary is None else summary
@@ -105,9 +107,9 @@ def write_report(
         try:
             found = reactions(run)
             transmitted = [*driving_efforts(run, found)]
-            if found:  # bodies may be held by laws and gaps alone
+            if found:  # bodies may be connected by force laws and gaps alone
                 transmitted.append(joint_forces(run, found))
-        except ModelError as error:  # of a run that cannot tell them; all else is shown
+        except ModelError as error:  # Other sections are shown if a run cannot give its reactions.
             complaints.append(f"the report has no joint forces: {error}")
     every = (
         own
@@ -228,21 +230,19 @@ def rank_range(s: Summary) -> str:
 
 
 def seconds(x: float) -> str:
-    """A wall time with a fitting unit."""
+    """Format a wall time with a fitting unit."""
     return f"{1e3 * x:.0f} ms" if x < 0.9995 else f"{x:.1f} s"
 
 
 def _own_charts(
     run: Run, figures: Mapping[str, Callable[[Run], Picture | Figure]]
 ) -> tuple[list[Chart], list[str]]:
-    """The model's own figures; one that fails costs the report nothing but itself."""
+    """The model's own figures; if one fails, only that figure is missing."""
     made, complaints = [], []
     for i, (name, draw) in enumerate(figures.items()):
         try:
             made.append(Chart(f"own{i}", name[:1].upper() + name[1:], "", drawn(draw, run), {}))
-        except (
-            Exception
-        ) as error:  # a model's own code, which may not expect a run that stopped early
+        except Exception as error:  # The model's code may not expect a run that stopped early.
             complaints.append(
                 f"figure {name!r} could not be drawn: {type(error).__name__}: {error}"
             )

@@ -1,4 +1,4 @@
-"""The numbers of a run that a reader wants first."""
+"""Headline numbers of a run."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class Error:
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """What the closing table and the report's first lines say.
+    """Content of the closing table and of the report's first lines.
 
     Attributes:
         model, sentence: name, and how the run ended.
-        failed: whether it ended before its end for a reason that is none of the user's wishes.
-        reached, asked: simulated time, and the time asked for [s].
+        failed: whether it ended early for a reason that the user has not asked for.
+        reached, asked: simulated time, and the requested time [s].
         samples, accepted, rejected: counts.
         violation: largest |φ| in its constraint's own unit; None without holonomic constraints.
-        relative_violation: largest |φ| in row lengths times curvature [1]; None where all
+        relative_violation: largest |φ| in row lengths times curvature [1]; None if all
             constraints are linear, too.
         velocity_violation: largest |ψ| in its constraint's own unit per second; None without
             constraints.
-        energy: how well the energy was kept.
+        energy: how well the energy was conserved.
         rows, lowest_rank, highest_rank: number of constraint rows, and their rank along the run,
             crossings included.
         crossings: singular configurations passed.
@@ -44,12 +44,12 @@ class Summary:
         moved_q, moved_v: largest change of an entry of the start by its projection.
         servo_error, servo_velocity_error: largest |φ| and |ψ| of a servo constraint in its own
             unit; None without.
-        servo_residual: the most that actuators leave undone of what a servo constraint asks for,
+        servo_residual: the largest part of a servo constraint that the actuators cannot enforce,
             relative to the accelerations involved; None without servo constraints.
         unmet: a sentence if a servo constraint could not be met somewhere; empty otherwise.
-        warnings: all sentences of `run.warnings`, that one among them.
-        errors: for each unit the coordinate with the largest |q − exact|, where an exact solution
-            is known.
+        warnings: all sentences of `run.warnings`, including `unmet`.
+        errors: for each unit the coordinate with the largest |q − exact|, if an exact solution is
+            known.
     """
 
     model: str
@@ -80,7 +80,7 @@ class Summary:
 
 
 def summarize(run: Run, exact: Callable | None = None) -> Summary:
-    """The summary of a run.
+    """Compute the summary of a run.
 
     Args:
         run: the run.
@@ -92,9 +92,9 @@ def summarize(run: Run, exact: Callable | None = None) -> Summary:
         every if len(constraints.position_rows) else (),
         every if len(constraints.velocity_rows) else (),
     )
-    # zero for linear constraints, which have no size to relate to; it is then left out
+    # Zero for linear constraints, which have no relative violation; it is then left out.
     relative = worst(data, "relative_violation", position)
-    # crossings lie between the samples
+    # Crossings lie between the samples.
     ranks = [int(r) for r in data["constraint_rank"].values] + [c.rank for c in run.crossings]
     stopped = f": {run.stopped_by}" if run.stopped_by else ""
     return Summary(
@@ -127,7 +127,7 @@ def summarize(run: Run, exact: Callable | None = None) -> Summary:
 
 
 def _worst_servo(data: Variables, name: str) -> Worst | None:
-    """The largest value of a servo constraint that has this residual at all."""
+    """The largest value of a servo constraint that has this residual."""
     if name not in data:
         return None
     known = np.flatnonzero(np.isfinite(data[name].values).any(axis=0))
@@ -141,7 +141,7 @@ def exact_errors(run: Run, exact: Callable | None) -> tuple[Error, ...]:
     for name, values in ({} if exact is None else exact(run.t)).items():
         i = system.coordinates.index(name)
         error = Error(float(np.max(np.abs(run.q[:, i] - values))), system.units[i], name)
-        # meters and radians are not compared with each other
+        # Meters and radians are not compared with each other.
         if error.unit not in largest or error.value > largest[error.unit].value:
             largest[error.unit] = error
     return tuple(largest.values())

@@ -1,6 +1,4 @@
-"""Pictures, and a user's own figures of matplotlib, as inline SVG that follows the page: its fonts,
-and its colors in light and dark.
-"""
+"""Pictures and a user's matplotlib figures as inline SVG with the fonts and colors of the page."""
 
 from __future__ import annotations
 
@@ -20,21 +18,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDE_PICTURE = 1.9
-"""Ratio of width to height above which a figure of matplotlib has a line of its own."""
+"""Ratio of width to height above which a matplotlib figure takes the full width."""
 
 
 def drawn(draw: Callable[[Run], Picture | Figure], run: Run) -> Picture | Figure:
-    """What a model draws of a run; a figure of matplotlib in the style of ours, and in the size in
-    which it is shown, so that its letters are as large as all others.
+    """Draw a model's figure of a run.
+
+    A matplotlib figure gets the style of our pictures and the size in which it is shown, so
+    that all letters have the same size.
 
     Raises:
-        TypeError: if it is neither a picture nor a figure.
+        TypeError: if the result is neither a picture nor a figure.
     """
     loaded = "matplotlib" in sys.modules
     figure = _styled(draw, run) if loaded else draw(run)
     if isinstance(figure, Picture):
         return figure
-    # drawing has imported it: once more, in style
+    # The first drawing has imported matplotlib; the second one has the style.
     return _sized(figure if loaded else _styled(draw, run))
 
 
@@ -61,12 +61,12 @@ def _sized(figure) -> Figure:
 
 
 def is_wide(figure: Picture | Figure) -> bool:
-    """Whether a figure has a line of its own."""
+    """Return whether a figure takes the full width."""
     return (figure.width if isinstance(figure, Picture) else figure.get_figwidth()) > HALF
 
 
 def inline_svg(figure: Picture | Figure, key: str, title: str) -> str:
-    """The figure as an `<svg>` element.
+    """Render the figure as an `<svg>` element.
 
     Args:
         figure: a picture, or a matplotlib figure.
@@ -89,12 +89,12 @@ def _of_matplotlib(figure: Figure, key: str, title: str) -> str:
     ):
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     text = buffer.getvalue()
-    # an XML declaration must not stand inside a page
+    # An XML declaration must not be inside a page.
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
     text = re.sub(r"(<svg[^>]*?) width=\"[^\"]*\"", r"\1", text, count=1)
     text = re.sub(r"(<svg[^>]*?) height=\"[^\"]*\"", r"\1", text, count=1)
-    # two figures in one page would share identifiers, and the first would be drawn twice
+    # If two figures of a page shared identifiers, the first would be drawn twice.
     text = _own_identifiers(text, key)
     text = re.sub(
         r"#[0-9a-f]{6}\b",
@@ -106,7 +106,7 @@ def _of_matplotlib(figure: Figure, key: str, title: str) -> str:
 
 
 def _own_identifiers(text: str, key: str) -> str:
-    """Keep the identifiers that something refers to, made unique on the page; drop the others."""
+    """Make referenced identifiers unique on the page, and drop the others."""
     used = set(re.findall(r"url\(#([^)]+)\)", text)) | set(re.findall(r"href=\"#([^\"]+)\"", text))
     text = re.sub(
         r" id=\"([^\"]+)\"", lambda m: f' id="{key}-{m[1]}"' if m[1] in used else "", text

@@ -1,4 +1,4 @@
-"""Curves as numbers: a few rows in the page, all of them as CSV files beside it."""
+"""Curves as numbers: a few rows in the page, and all of them in CSV files."""
 
 from __future__ import annotations
 
@@ -20,17 +20,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ROWS, COLUMNS = 21, 12
-"""Most rows and columns of a table in the page."""
+"""Largest numbers of rows and columns of a table in the page."""
 MOST_NUMBERS = 2_000_000
-"""Above this a CSV file is not written (seconds, and tens of megabytes); run.nc has everything."""
+"""Largest number of values of a CSV file (seconds, and tens of megabytes); run.nc has everything.
+"""
 
 
 CURVE = 8
-"""Points in a row that make a line a curve with numbers of its own; a bar of a drawing is none."""
+"""Number of consecutive points from which on a line is a curve with data, and not a part of a
+drawing.
+"""
 
 
 def stem(title: str) -> str:
-    """What a title leaves for the name of a file."""
+    """Convert a title to a file name."""
     return re.sub(r"\W+", "_", title).strip("_")
 
 
@@ -65,7 +68,7 @@ class Table:
 
     @property
     def note(self) -> str:
-        """What the table in the page leaves out."""
+        """A sentence about the rows and columns that the page omits."""
         n, k = self.values.shape
         parts = [f"{min(n, ROWS)} of {n} instants"] * (n > ROWS) + [f"{COLUMNS} of {k} columns"] * (
             k > COLUMNS
@@ -73,11 +76,11 @@ class Table:
         return ", ".join(parts)
 
     def save(self, path: Path) -> bool:
-        """Write all of it as CSV with 15 digits; whether it was small enough to."""
-        # the NetCDF file beside the page has everything in any case
+        """Write the table as CSV with 15 digits; returns whether it was small enough."""
+        # The NetCDF file in the same folder has everything in any case.
         if self.values.size > MOST_NUMBERS:
             return False
-        # names may contain commas and quotation marks
+        # Names may contain commas and quotation marks.
         quoted = ['"' + heading.replace('"', '""') + '"' for heading in self.headings]
         text = io.StringIO()
         text.write(",".join(quoted) + "\n")
@@ -87,15 +90,16 @@ class Table:
 
 
 def save_curves(figure: Picture | Figure, path: Path) -> bool:
-    """Write the curves of a figure as CSV, two columns each, named after its axes and its label;
-    whether it has any.
+    """Write the curves of a figure as CSV; returns whether it has any.
+
+    Each curve has two columns, named after its axes and its label.
     """
     found = [
         column for x, y in _curves(figure) if _unbroken(x[1], y[1]) >= CURVE for column in (x, y)
     ]
     if not found or sum(len(values) for _, values in found) > MOST_NUMBERS:
         return False
-    # curves of one figure need not have the same number of points
+    # Curves of one figure may have different numbers of points.
     rows = itertools.zip_longest(*(values for _, values in found))
     text = io.StringIO(newline="")
     writer = csv.writer(text)
@@ -108,7 +112,7 @@ def save_curves(figure: Picture | Figure, path: Path) -> bool:
 def _curves(
     figure: Picture | Figure,
 ) -> Iterator[tuple[tuple[str, np.ndarray], tuple[str, np.ndarray]]]:
-    """What goes across and what goes up of every curve, each with its heading."""
+    """The x and y values of every curve, each with its heading."""
     if isinstance(figure, Picture):
         every = [
             (figure.xlabel, panel.ylabel, c.label, c.x, c.y)
@@ -131,6 +135,6 @@ def _curves(
 
 
 def _unbroken(x: np.ndarray, y: np.ndarray) -> int:
-    """Most points in a row without a gap."""
+    """Largest number of consecutive points without a gap."""
     gaps = np.flatnonzero(np.r_[True, ~np.isfinite(x + y), True])
     return int(np.diff(gaps).max()) - 1

@@ -1,18 +1,17 @@
-"""A run to look at: `view.html`, one file that plays it in a browser and asks the network for
-nothing.
+"""The viewer: `view.html`, one file that plays a run in a browser without network access.
 
-| file | what |
+| file | content |
 |---|---|
 | `motion.py` | a run and its scene as numbers at 30 frames per second |
 | `sketch.py` | these numbers as lines on a canvas, for notebooks |
-| `page.py` | these numbers with `view.html`, `view.css` and its programs in one file |
-| `view.js` | plays them; `unpack.js` reads them, `parts.js` draws parts of one shape by one call |
-| `contact.js` | what may let go: bands below the slider, forces in their cones |
-| `live.js` | simulates, from what `live.py` gives |
-| `mode.py` | the same for a mode of a linearization |
-| `free_motion.py` | the same for a direction that constraints leave free |
-| `oscillation.py` | a swing to and fro, which both of them show |
-| `server.py` | the files of a run on 127.0.0.1, for `zwang view` |
+| `page.py` | assembles these numbers, `view.html`, `view.css` and the scripts into one file |
+| `view.js` | plays them; `unpack.js` unpacks them, `parts.js` draws equal shapes in one call |
+| `contact.js` | contacts: bands below the slider, forces in their friction cones |
+| `live.js` | simulates in the browser, with the program of `live.py` |
+| `mode.py` | the page of a mode of a linearization |
+| `free_motion.py` | the page of a direction that the constraints leave free |
+| `oscillation.py` | an oscillation, which both of them show |
+| `server.py` | serves the files of a run on 127.0.0.1, for `zwang view` |
 | `three.js` | the parts of three.js that `three.entry.js` names; from `make three` |
 """
 

@@ -1,4 +1,4 @@
-"""The page that plays a free motion of a model: how it may move at a configuration."""
+"""The page that plays a free motion of a model from a configuration."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from zwang.dynamics.model import Model
 
 PERIOD = 2.0
-"""Length of one swing on the page [s]."""
+"""Period of the motion on the page [s]."""
 ASIDE = 0.5
-"""Largest distance of a configuration from the straight line, relative to the way along it."""
+"""Largest distance of a configuration from the straight line, relative to the distance along it."""
 
 
 def write_free_motion(
@@ -36,19 +36,19 @@ def write_free_motion(
     params: PyTree = None,
     amplitude: float = 0.1,
 ) -> Path:
-    """Write a page that swings a model to and fro along a direction that its constraints allow.
+    """Write a page on which a model oscillates along a direction that its constraints allow.
 
-        q(τ) = q ⊕ amplitude sin(2πτ) direction, put back onto φ = 0
+        q(τ) = q ⊕ amplitude sin(2πτ) direction, projected onto φ = 0
 
-    Where no configuration on the constraints is near, as along a direction that rows of lost rank
-    leave free to first order only, the straight line is shown and the page says so.
+    If there is no configuration on the constraints nearby, as along a direction that rows of lost
+    rank leave free to first order only, the page shows the straight line and says so.
 
     Args:
         model: the model.
         q: the configuration, shape (nq,).
         direction: velocities, shape (nv,): `zw.check(model, q).free_motions[i].direction` or
             `zw.analysis.branches(model, q)[i].tangent`.
-        scene: what there is to see, such as `zw.gallery.load(name).scene`.
+        scene: the scene, such as `zw.gallery.load(name).scene`.
         path: the HTML file.
         name: of the motion, on the page.
         t: time [s], of a model whose constraints depend on it.
@@ -58,7 +58,7 @@ def write_free_motion(
     Raises:
         ModelError: for a direction that is zero, or a scene that does not fit the model.
     """
-    # `zwang view` imports this file, and no solver of equations
+    # `zwang view` imports this file, but does not need the solver of equations.
     from zwang.analysis.constrained_state import dynamics_of, on_constraints
 
     amplitude = number(amplitude, "write_free_motion: amplitude")
@@ -73,12 +73,12 @@ def write_free_motion(
     for phase in _swing(turns):
         line = np.asarray(dynamics.system.move(start, phase * along, t, dynamics.p))
         near = on_constraints(dynamics, line, 0 * along, t) if met else None
-        # what is drawn back to where it began does not follow the direction
+        # A configuration that is projected back to the start does not follow the direction.
         met = near is not None and bool(
             np.linalg.norm(np.asarray(near.q) - line) <= ASIDE * np.linalg.norm(line - start)
         )
         shown.append(line if near is None else np.asarray(near.q))
-    if not met:  # all frames in the same way, or the picture would jump
+    if not met:  # All frames are treated alike, or the picture would jump.
         lines = (dynamics.system.move(start, s * along, t, dynamics.p) for s in _swing(turns))
         shown = [np.asarray(x) for x in lines]
     v = 2 * np.pi / PERIOD * np.cos(2 * np.pi * turns)[:, None] * along

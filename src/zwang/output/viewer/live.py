@@ -1,4 +1,4 @@
-"""What a page needs to simulate a model by itself: its steps, and where everything is at any q."""
+"""Data for a page that simulates a model: its step as a program, and its scene at any q."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zwang.simulation.results import Run
 
 
 def live(run: Run, scene: Scene) -> dict[str, Any]:
-    """A run's model as numbers that the page simulates by.
+    """A run's model as the data with which the page simulates.
 
     Raises:
         ModelError: if a model cannot be simulated in a browser, or its scene cannot be traced.
@@ -34,17 +34,17 @@ def live(run: Run, scene: Scene) -> dict[str, Any]:
         grip=lambda q, held: _held(scene, everything(scene, q, turn), held),
         grips=len(scene.points) + 4 * len(scene.bodies),
     )
-    # tables of numbers are geometry: frames, offsets, inertia tensors
+    # Tables of numbers are geometry: frames, offsets, inertia tensors.
     sliders = [len(shape) < 2 for shape in shapes(run.model)]
     return {**program.as_data(), "coordinates": run.model.system.nq, "sliders": sliders}
 
 
 def _held(scene: Scene, seen, held):
-    """The place that is held: a mean of points, or a place on a body.
+    """The position of the point that is pulled: a mean of points, or a position on a body.
 
     Args:
         seen: as `everything` gives it.
-        held: weight of each point, then of each body its own and the place in its axes.
+        held: weight of each point, then for each body its weight and the position in its axes.
     """
     points, bodies = len(scene.points), len(scene.bodies)
     place = held[:points] @ seen[: 3 * points].reshape(-1, 3)

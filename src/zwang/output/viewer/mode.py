@@ -1,4 +1,4 @@
-"""The page that plays one mode of a linearization instead of a run."""
+"""The page that plays one mode of a linearization."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from zwang.analysis.modes import Modes
 
 SHORTEST_PERIOD, LONGEST_PERIOD = 0.5, 8.0
-"""Least and greatest length of a period on the page [s]; others are shown as 2 s."""
+"""Least and greatest period on the page [s]; other periods are shown as 2 s."""
 
 
 def write_mode(
     modes: Modes, scene: Scene, path: Path | str, *, mode: int = 0, amplitude: float = 0.1
 ) -> Path:
-    """Write a page that plays one mode about the state that it belongs to, without growth or decay.
+    """Write a page that plays one mode about its state, without growth or decay.
 
     Args:
         modes: of a linearization.
-        scene: what there is to see, such as `zw.gallery.load(name).scene`.
+        scene: the scene, such as `zw.gallery.load(name).scene`.
         path: the HTML file.
-        mode: which one, as printed.
+        mode: its number, as printed.
         amplitude: of the coordinate that moves most, in its own unit.
 
     Raises:

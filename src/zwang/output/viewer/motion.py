@@ -1,6 +1,4 @@
-"""A run and its scene as numbers: where everything is at even instants, forces and violations at
-the run's samples.
-"""
+"""A run and its scene as numbers: poses at equal time steps, forces and violations at samples."""
 
 from __future__ import annotations
 
@@ -22,15 +20,14 @@ from zwang.simulation.results.interpolate import hermite
 FRAMES_PER_SECOND = 30
 """Frames per second of the run; the page interpolates between them."""
 FEWEST_FRAMES, MOST_FRAMES = 121, 1801
-"""Frames of a short and of a long run."""
+"""Numbers of frames of a short and of a long run."""
 HALF_A_TURN = 1e-6
-"""Below this length of 1 + cos and sin, two directions are opposite and have no axis of their
-own.
+"""Size of (1 + cos, sin) below which two directions are opposite and determine no axis of rotation.
 """
 
 
 def motion(run: Run, scene: Scene) -> dict[str, Any]:
-    """Everything the page is handed; arrays as `zwang.files.packing` packs them.
+    """All data of the page; arrays are packed by `zwang.files.packing`.
 
     Raises:
         ModelError: for a scene that does not fit the run, or a mesh that cannot be read.
@@ -41,7 +38,7 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
         end,
         int(np.clip(np.ceil(FRAMES_PER_SECOND * (end - start)) + 1, FEWEST_FRAMES, MOST_FRAMES)),
     )
-    # even instants, not the steps: the page then finds a frame by one division
+    # Equidistant instants, not the steps, so that the page finds a frame by one division.
     seen, turn = scene.at(configurations(run, times)), upright(scene, run.q[0])
     index = {name: i for i, name in enumerate(scene.points)}
     owners = list(
@@ -91,20 +88,20 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
         "forces": None,
         "contact": _contact(run, scene, turn),
     }
-    # forces at the samples only, as their computation at every frame would take longer than the run
+    # Forces only at the samples: computing them at every frame would take longer than the run.
     if scene.forces is not None and scene.joints:
         made["forces"] = curves(in_page(turn, np.asarray(scene.forces(run))), smooth=True)
     return made
 
 
 def in_page(turn: Turn, vectors: np.ndarray) -> np.ndarray:
-    """Vectors of the plane or of space, shape (..., d), as the page has them, shape (..., 3)."""
+    """Vectors of the plane or of space, shape (..., d), in the page's axes, shape (..., 3)."""
     xp, d = array_namespace(vectors), vectors.shape[-1]
     return _turned(turn, xp.concatenate([vectors, xp.zeros_like(vectors[..., : 3 - d])], axis=-1))
 
 
 def everything(scene: Scene, q: np.ndarray, turn: Turn) -> np.ndarray:
-    """Places, axes and poses of one configuration as the page has them, one after another."""
+    """Points, axes and poses of one configuration in the page's axes, concatenated."""
     seen, xp = scene.at(q[None]), array_namespace(q)
     found = _turned(turn, seen.places), _turned(turn, seen.axes), _turned_poses(turn, seen.poses)
     return xp.concatenate([x.ravel() for x in found])
@@ -118,17 +115,15 @@ class Turn(NamedTuple):
 
 
 def upright(scene: Scene, q: np.ndarray) -> Turn:
-    """The rotation that takes the scene's direction upwards to that of the page: y in the plane, z
-    in space.
-    """
+    """The rotation from the scene's upward direction to the page's: y in the plane, z in space."""
     d = scene.dimensions(q)
     given = np.zeros(3)
     given[:d] = np.eye(d)[-1] if scene.up is None else scene.up
     given, target = given / np.linalg.norm(given), np.eye(3)[d - 1]
-    # 1 + cos and sin about the axis are twice the quaternion times its cosine
+    # 1 + cos and sin times the axis are the quaternion times 2 cos of half the angle.
     quaternion = np.append(1 + given @ target, np.cross(given, target))
     if np.linalg.norm(quaternion) < HALF_A_TURN:
-        # half a turn may go about any axis across; in the plane it must be z
+        # Half a turn may have any perpendicular axis; in the plane it must be z.
         quaternion = np.append(0.0, np.eye(3)[2] if d == 2 else np.eye(3)[0])
     w, *v = quaternion / np.linalg.norm(quaternion)
     x, y, z = v
@@ -137,12 +132,12 @@ def upright(scene: Scene, q: np.ndarray) -> Turn:
 
 
 def _turned(turn: Turn, vectors: np.ndarray) -> np.ndarray:
-    """Vectors of any shape (..., 3)."""
+    """Rotate vectors of any shape (..., 3)."""
     return vectors @ turn.matrix.T
 
 
 def _turned_poses(turn: Turn, poses: np.ndarray) -> np.ndarray:
-    """Places and quaternions (w, x, y, z), shape (..., 7)."""
+    """Rotate positions and quaternions (w, x, y, z), shape (..., 7)."""
     w, v = turn.quaternion[0], turn.quaternion[1:]
     real, own = poses[..., 3:4], poses[..., 4:]
     xp = array_namespace(poses)
@@ -152,10 +147,10 @@ def _turned_poses(turn: Turn, poses: np.ndarray) -> np.ndarray:
 
 
 def configurations(run: Run, times: np.ndarray) -> np.ndarray:
-    """q at any times, shape (n, nq): cubic between the accepted steps and their rates, which an eye
-    cannot tell from exact.
+    """q at any times, shape (n, nq), by cubic interpolation of the accepted steps and their rates.
 
-    An impact stands twice in the steps, before and after, and parts them.
+    The error is not visible. Before and after an impact the interpolants are separate, as the steps
+    contain the impact twice.
     """
     system, p, nq = run.model.system, run.flow.dynamics.p, run.model.system.nq
     t, q, v = run.steps.t, run.steps.y[:, :nq], run.steps.y[:, nq:]
@@ -163,7 +158,7 @@ def configurations(run: Run, times: np.ndarray) -> np.ndarray:
         return np.repeat(q, len(times), axis=0)
     rates = rates_of(system, p, q, v, t)
     made = np.empty((len(times), nq))
-    # an impact is two steps at one instant; no curve goes through both
+    # An impact is two steps at one instant; no curve passes through both.
     for piece in np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) <= 0) + 1):
         within = times >= t[piece[0]]
         if len(piece) > 1:
@@ -176,8 +171,9 @@ def configurations(run: Run, times: np.ndarray) -> np.ndarray:
 
 
 def violations(run: Run, joints: tuple[Mark, ...]) -> np.ndarray:
-    """Largest |φ| or |ψ| of each joint's constraints at the samples, shape (n, joints); NaN where
-    it has none.
+    """Largest |φ| or |ψ| of each joint's constraints at the samples, shape (n, joints).
+
+    It is NaN for a joint without constraints.
     """
     data = run.variables
     names = [str(n) for n in data["constraint"].values]
@@ -197,7 +193,7 @@ def violations(run: Run, joints: tuple[Mark, ...]) -> np.ndarray:
 
 
 def _contact(run: Run, scene: Scene, turn: Turn) -> dict[str, Any] | None:
-    """What may let go as bands over time, and the forces of contacts at their points."""
+    """Contacts as bands over time, and contact forces at their points."""
     bands = held(run)
     if not bands:
         return None

@@ -1,4 +1,4 @@
-"""A page that plays a model to and fro between configurations that no run came through."""
+"""The page that plays an oscillation of a model between configurations that are not from a run."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def write_oscillation(
     """Write the page of one period.
 
     Args:
-        model, dynamics: what moves.
+        model, dynamics: the moving model.
         t, q, v: times, coordinates and velocities, shapes (n,), (n, nq), (n, nv).
-        scene: what there is to see; its forces are left out, as nothing acts here.
+        scene: the scene; its forces are left out, as nothing acts here.
         path: the HTML file.
-        sentence: what the page says above the picture.
+        sentence: shown above the picture.
     """
     path, names = Path(path), list(model.constraints.names)
     none = SimpleNamespace(values=np.full((len(t), len(names)), np.nan))

@@ -1,4 +1,4 @@
-"""The page: numbers, style and program in one file."""
+"""The page: data, style and script in one file."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def write_view(
     report: str | None = None,
     simulates: bool = False,
 ) -> None:
-    """Write a run as a page that plays it, in one file that asks the network for nothing.
+    """Write a run as a page that plays it, in one file without network access.
 
     Args:
         run: the run, complete or not.
-        scene: what there is to see.
+        scene: the scene.
         path: the HTML file.
         description: a sentence about the model.
-        report: name of the report beside the page, for a link.
+        report: name of the report in the same folder, for a link.
         simulates: whether the page computes other motions, too.
 
     Raises:
-        ModelError: for an ending that is not `.html`, for a scene that does not fit the run, a mesh
-            that cannot be read, or a model that cannot be simulated in a browser.
+        ModelError: for a file name extension other than `.html`, a scene that does not fit the run,
+            a mesh that cannot be read, or a model that cannot be simulated in a browser.
     """
     options = {"description": description, "report": report, "simulates": simulates}
     write_text(page(path), view_text(run, scene, **options))
@@ -52,10 +52,10 @@ def view_text(
     report: str | None = None,
     simulates: bool = False,
 ) -> str:
-    """The text of the page that plays a run; arguments as in `write_view`."""
+    """Render the page that plays a run; arguments as in `write_view`."""
     numbers = motion(run, scene)
     if simulates:
-        from zwang.output.viewer.live import live  # and all that emits code
+        from zwang.output.viewer.live import live  # imports the whole code generator
 
         numbers["live"] = live(run, scene)
     stopped = (
@@ -77,11 +77,11 @@ def view_text(
 
 
 def rendered(template: str, data: dict, **values) -> str:
-    """A page with what it is handed: numbers, texts, and the files that it names."""
+    """Render a page with its data, texts, and the files that it names."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    # "<" is escaped, lest a name in the data close the script element
+    # "<" is escaped, as a name in the data could close the script element.
     numbers = Markup(
         json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     )
@@ -92,8 +92,8 @@ def rendered(template: str, data: dict, **values) -> str:
 def _text(file: str) -> Markup:
     text = (HERE / file).read_text(encoding="utf-8")
     if file != "three.js":
-        # indentation and comments would be a fifth of a page's own program
+        # Indentation and comments would be a fifth of a page's script.
         lines = map(str.strip, text.splitlines())
         return Markup("\n".join(x for x in lines if not x.startswith("//")))
-    # the licence of a library asks to stand in every copy
+    # The licence of the library must be included in every copy.
     return Markup("/*! three.js\n") + _text("three.LICENSE") + "*/\n" + Markup(text)

@@ -1,4 +1,4 @@
-"""The files of one run for a browser on this computer, and for nobody else."""
+"""A server of one run's files for a browser on this computer only."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ from pathlib import Path
 from zwang.files import is_file
 
 HOST = "127.0.0.1"
-"""This computer only."""
+"""Address of this computer only."""
 SERVED = {
     ".html": "text/html; charset=utf-8",
     ".csv": "text/csv; charset=utf-8",
     ".nc": "application/x-netcdf",
 }
-"""Kinds of files that a run has; nothing else is handed out."""
+"""File types of a run; no others are served."""
 VIEWER_PATIENCE = 30.0
-"""Seconds after which a connection that asks for nothing is closed."""
+"""Time after which a connection without a request is closed [s]."""
 
 
 @contextlib.contextmanager
 def serving(folder: Path, port: int) -> Iterator[tuple[http.server.ThreadingHTTPServer, str]]:
-    """A server of a run's folder, listening but not yet answering: `server.serve_forever()` does,
-    until it is shut down.
+    """Open a server of a run's folder; `server.serve_forever()` answers until it is shut down.
 
     Args:
         folder: of the run.
@@ -43,8 +42,9 @@ def serving(folder: Path, port: int) -> Iterator[tuple[http.server.ThreadingHTTP
 
 
 class _RunFiles(http.server.SimpleHTTPRequestHandler):
-    """Pages, curves and results of a folder, to requests that name this computer: a page from
-    elsewhere cannot read them.
+    """Handler that serves pages, curves and results of a folder.
+
+    It answers only requests that name this computer: a page from elsewhere cannot read the files.
     """
 
     timeout = VIEWER_PATIENCE
@@ -68,4 +68,4 @@ class _RunFiles(http.server.SimpleHTTPRequestHandler):
         return SERVED[Path(path).suffix]
 
     def log_message(self, format, *args):
-        """Say nothing."""
+        """Suppress the log."""

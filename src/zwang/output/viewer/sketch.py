@@ -1,4 +1,4 @@
-"""A run as lines that move, a page of thirty kilobytes for notebooks: `run.view` shows more."""
+"""A run as moving lines, a page of thirty kilobytes for notebooks; `run.view` shows more."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from zwang.scene import Scene
 from zwang.simulation.results import Run
 
 OF_NOBODY = "#7a8490"
-"""Of parts that belong to no body; it is seen on white and on black."""
+"""Color of parts that belong to no body, visible on white and on black."""
 
 
 def sketch_text(run: Run, scene: Scene) -> str:
-    """The text of a page that plays a run as lines on a canvas.
+    """Render a page that plays a run as lines on a canvas.
 
     Raises:
         ModelError: for a scene that does not fit the run.

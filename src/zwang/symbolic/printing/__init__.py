@@ -1,4 +1,4 @@
-"""Derivations as programs and pages.
+"""Derivations printed as programs and pages.
 
 | file | language | executed by |
 |---|---|---|
@@ -26,12 +26,13 @@ from zwang.symbolic.printing.routine import routines
 
 LANGUAGES = {"Python": python, "C": c, "Octave": octave, "Julia": julia}
 AGREES = 1e-9
-"""Largest relative difference with which a printed function is handed over; conditioning of A at
-random states takes what digits are lost, and the difference that was found is printed."""
+"""Largest accepted relative difference of a printed function; the conditioning of A at random
+states costs digits, and the difference that was found is printed.
+"""
 
 
 def printed_and_checked(found: Derivation, given: Samples) -> Derivation:
-    """The derivation with its programs, each function of them executed and compared.
+    """Print the programs of a derivation, execute and compare each function.
 
     Raises:
         ModelError: if one does not agree with the numeric model.
@@ -69,14 +70,16 @@ def printed_and_checked(found: Derivation, given: Samples) -> Derivation:
 
 
 def difference(found: np.ndarray, expected: np.ndarray, name: str, given: Samples) -> float:
-    """Largest relative difference over the states; an acceleration beside the free one, forces of
-    constraints and actuators beside all that is applied.
+    """Largest relative difference over the states.
+
+    An acceleration is relative to the free acceleration as well, forces of constraints and
+    actuators relative to all applied forces.
     """
     reference = given.reference()
     terms = np.zeros((len(expected), 1))
     if name == "acceleration":
         terms = reference.free_acceleration
-    else:  # forces balance others, and are known to the round-off of these
+    else:  # Forces balance others, and are known up to the round-off of these.
         terms = reference.applied
     terms = np.abs(terms).max(axis=1, initial=0.0)
     return given.error(found, expected, terms)

@@ -17,9 +17,9 @@ from zwang.symbolic.derivation import Derivation
 from zwang.symbolic.printing.routine import Routine
 
 DRIVER_STATES = 8
-"""States whose values the test driver knows."""
+"""Number of states in the test driver."""
 MOST_FACTORS = 4
-"""Powers up to this one are printed as products."""
+"""Largest power that is printed as a product."""
 
 
 class _Printer(C99CodePrinter):
@@ -80,7 +80,7 @@ def _function(printer: _Printer, name: str, routine: Routine) -> str:
         if index is not None:
             lines.append(f"    const double {symbol} = {letter}[{index}];")
     for symbol, e in routine.lines:
-        # a symbol counts as a Boolean in SymPy, too
+        # In SymPy a symbol is also a Boolean.
         truth = isinstance(e, sp.logic.boolalg.Boolean) and not isinstance(e, sp.Expr)
         kind = "int" if truth else "double"
         lines.append(f"    const {kind} {symbol} = {printer.doprint(e)};")
@@ -138,8 +138,9 @@ def driver(name: str, routines: list[Routine], given: Samples, expected: dict) -
 def results(
     sources: dict[str, str], name: str, routines: list[Routine], given: Samples
 ) -> dict[str, np.ndarray] | None:
-    """Values of each function at the states, compiled with every warning an error; None without a
-    C compiler.
+    """Values of each function at the states, compiled with every warning an error.
+
+    None without a C compiler.
     """
     if compiler() is None:
         return None

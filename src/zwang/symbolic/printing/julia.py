@@ -47,7 +47,7 @@ def _function(printer, routine: Routine) -> str:
 def results(
     sources: dict[str, str], name: str, routines: list[Routine], given: Samples
 ) -> dict[str, np.ndarray] | None:
-    """Values of each function at the states, by running Julia; None where it is not installed."""
+    """Values of each function at the states, by running Julia; None if it is not installed."""
     program = shutil.which("julia")
     if program is None:
         return None

@@ -2,7 +2,7 @@
 
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
 # pyright: reportCallIssue=false
-# SymPy's own annotations know neither that a matrix is iterable nor what `cse` returns.
+# SymPy's annotations do not declare that a matrix is iterable or what `cse` returns.
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import sympy as sp
 from zwang.symbolic.derivation import Derivation
 
 WIDEST = 6
-"""Rows and columns up to which a matrix is typeset as one."""
+"""Largest number of rows and columns of a matrix that is typeset as one."""
 MOST_OPERATIONS = 400
-"""Operations of a matrix, its entries together, up to which it is typeset as one."""
+"""Largest number of operations of a matrix, over all entries, that is typeset as one."""
 RESULTS = {
     "acceleration": r"\dot v = a + A^{\oplus}(b - A a)",
     "constraint_force": r"Q_c = M A^{\oplus}(b - A a)",
@@ -27,9 +27,7 @@ def _latex(found: Derivation, expression) -> str:
 
 
 def body(found: Derivation) -> str:
-    """Equations, definitions, results, assumptions and first integrals, without the frame of a
-    document.
-    """
+    """Equations, definitions, results, assumptions and first integrals, without a preamble."""
     e = found.equations
     system = [("M", e.M), ("F", e.F), (r"\varphi", e.phi), (r"\psi", e.psi), ("A", e.A), ("b", e.b)]
     if e.servo is not None:
@@ -85,7 +83,7 @@ def _names(found: Derivation) -> str:
 
 
 def _equation(found: Derivation, name: str, value: sp.Matrix) -> str:
-    """`name = matrix`, or entry by entry where the matrix is too large for a page."""
+    """`name = matrix`, or entry by entry if the matrix is too large for a page."""
     if max(value.shape) <= WIDEST and sum(map(sp.count_ops, value)) <= MOST_OPERATIONS:
         return rf"\[ {name} = {_latex(found, value)} \]"
     lines = [

@@ -36,7 +36,7 @@ def source(name: str, routines: list[Routine], found: Derivation, note: str) -> 
 
 
 def signature(found: Derivation, first: int) -> list[str]:
-    """What each entry of q, v and p is, counted from `first`."""
+    """Descriptions of the entries of q, v and p, counted from `first`."""
     system, parameters = found.model.system, found.equations.source.parameters
     return [
         f"{letter}({i + first})  {str(name).splitlines()[0]}"
@@ -63,7 +63,7 @@ def _function(printer, routine: Routine) -> str:
 def results(
     sources: dict[str, str], name: str, routines: list[Routine], given: Samples
 ) -> dict[str, np.ndarray] | None:
-    """Values of each function at the states, by running Octave; None where it is not installed."""
+    """Values of each function at the states, by running Octave; None if it is not installed."""
     program = shutil.which("octave-cli") or shutil.which("octave")
     if program is None:
         return None
@@ -100,7 +100,7 @@ def _parts(given: Samples) -> str:
 
 
 def run_elsewhere(command, source, file, script, text, routines, given) -> dict[str, np.ndarray]:
-    """Values that another program writes to text files, one for each function.
+    """Run another program that writes values to text files, one for each function, and read them.
 
     Raises:
         ModelError: if the program fails.
@@ -109,7 +109,7 @@ def run_elsewhere(command, source, file, script, text, routines, given) -> dict[
         write_text(place / file, source)
         write_text(place / script, text + "\n")
         states = np.hstack([given.q, given.v, given.t[:, None], given.p])
-        # repr keeps every bit, which a format with fixed digits does not
+        # repr is exact, which a format with fixed digits is not
         lines = (" ".join(repr(float(x)) for x in row) for row in states)
         write_text(place / "states.txt", "\n".join(lines) + "\n")
         done = finished(command, place)

@@ -1,8 +1,8 @@
-"""A derivation as a page of HTML: formulas in MathML, which browsers typeset by themselves."""
+"""A derivation as an HTML page, with formulas in MathML, which browsers typeset."""
 
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
 # pyright: reportCallIssue=false
-# SymPy's own annotations know neither that a matrix is iterable nor what `cse` returns.
+# SymPy's annotations do not declare that a matrix is iterable or what `cse` returns.
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ math { font-size: 1.15rem; }
 
 ROUND = "border:solid;border-width:0 .09em;border-radius:.6em;padding:0 .35em"
 BRACE = "border-left:solid .09em;border-radius:.6em;padding-left:.35em"
-"""Parentheses of a matrix, and what holds cases together: drawn, as few systems have a font whose
-brackets stretch.
+"""Parentheses of a matrix, and the brace of cases: drawn, as few systems have a font with
+stretching brackets.
 """
 ABOUT = (
     "What a row of A is without its shares <i>z</i><sup>c</sup> in the rows before it is called "
@@ -39,18 +39,19 @@ ABOUT = (
     "changes the acceleration <i>w</i> by <i>y</i> times its share <i>r</i><sup>w</sup>. What is "
     "short has no name."
 )
-"""What the letters of definitions stand for."""
+"""Meanings of the letters of definitions."""
 _NAMED = re.compile(r"([A-Za-z])(\w*?)((?:_\d+)+)_*")
-"""Letters and numbers of a definition's name."""
+"""Letters and numbers in the name of a definition."""
 WIDE = "overflow:auto hidden;margin:.6em 0;padding:2px 0"
-"""A formula may be wider than the page, or a cell of a notebook, which has no styles of ours."""
+"""Style of a formula that may be wider than the page, or a notebook cell without our style sheet.
+"""
 
 
 class _Printer(MathMLPresentationPrinter):
-    """Rates as dots over their coordinates, parentheses and cases of any height."""
+    """MathML printer with dots for rates, and parentheses and braces of any height."""
 
     def __init__(self, rates: dict[sp.Symbol, sp.Symbol], defined: Collection[sp.Symbol] = ()):
-        # a dot between factors, as names may have several letters and entries of a row none between
+        # a dot between factors, as names may have several letters; none between entries of a row
         super().__init__({"mul_symbol": "dot", "mat_delim": ""})
         self._rates, self._defined = rates, set(defined)
 
@@ -99,7 +100,7 @@ class _Printer(MathMLPresentationPrinter):
         return self._made("mtable", *rows, style=BRACE)
 
     def _print_Pow(self, power):
-        """`sin² x` as it is written by hand."""
+        """Print `sin² x` in the usual notation."""
         base, exponent = power.base, power.exp
         if not (isinstance(base, (sp.sin, sp.cos, sp.tan)) and exponent.is_Integer):
             return super()._print_Pow(power)
@@ -164,8 +165,10 @@ def _rates(found: Derivation) -> dict[sp.Symbol, sp.Symbol]:
 
 
 def _plain(text: str) -> str:
-    """MathML with characters in place of named entities, which only HTML knows, with fractions of
-    full size in matrices and cases, and minus signs in place of hyphens.
+    """Adapt MathML to HTML pages.
+
+    Named entities become characters, fractions in matrices and cases have full size, and hyphens
+    become minus signs.
     """
     text = text.replace("<mtable", '<mtable displaystyle="true"').replace(
         "<mo>-</mo>", "<mo>−</mo>"

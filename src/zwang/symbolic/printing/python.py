@@ -2,7 +2,7 @@
 
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
 # pyright: reportCallIssue=false
-# SymPy's own annotations know neither that a matrix is iterable nor what `cse` returns.
+# SymPy's annotations do not declare that a matrix is iterable or what `cse` returns.
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENDING = ".py"
 
 class _Printer(NumPyPrinter):
     def _print_Piecewise(self, expr):
-        # a chain of where: select wants every case as an array of one shape
+        # a chain of `where`, as `select` requires arrays of one shape
         *cases, last = expr.args
         out = self._print(last.expr)
         for case in reversed(cases):

@@ -1,8 +1,8 @@
-"""One function to be printed: its definitions in order, and its result."""
+"""A function to be printed: its definitions in order, and its result."""
 
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
 # pyright: reportCallIssue=false
-# SymPy's own annotations know neither that a matrix is iterable nor what `cse` returns.
+# SymPy's annotations do not declare that a matrix is iterable or what `cse` returns.
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from zwang.symbolic.derivation import Derivation
 
 @dataclasses.dataclass(frozen=True)
 class Routine:
-    """A function of (q, v, t, p) as straight lines.
+    """A function of (q, v, t, p) as straight-line code.
 
     Attributes:
         name: of the function.
@@ -33,8 +33,9 @@ class Routine:
 
 
 def routines(found: Derivation) -> list[Routine]:
-    """The functions of a derivation, each with the definitions that it needs and with common
-    subexpressions computed once.
+    """The functions of a derivation.
+
+    Each has the definitions that it needs, with common subexpressions eliminated.
     """
     return [_routine(found, name, list(value)) for name, value in found.outputs.items()]
 
@@ -42,7 +43,7 @@ def routines(found: Derivation) -> list[Routine]:
 def _routine(found: Derivation, name: str, result: list[sp.Expr]) -> Routine:
     needed = needed_definitions(found.definitions, result)
     numbered = sp.numbered_symbols("s", exclude=namesakes(found.latex_names), real=True)
-    # definitions and results together, so that both use the same common parts
+    # definitions and results together, so that both share common subexpressions
     shared, short = sp.cse([e for _, e in needed] + result, symbols=numbered, order="none")
     symbols = [s for s, _ in needed]
     lines = _sorted(
@@ -69,7 +70,7 @@ def needed_definitions(definitions, result: Iterable[sp.Expr]) -> list[tuple[sp.
 
 
 def _sorted(lines, result) -> list[tuple[sp.Symbol, sp.Expr]]:
-    """Lines in an order in which each uses only earlier ones; those that nothing uses left out."""
+    """Sort lines so that each uses only earlier ones; unused lines are left out."""
     by_symbol, done, out = dict(lines), set(), []
     stack = [(s, False) for e in reversed(result) for s in sorted(e.free_symbols, key=str)]
     while stack:
