@@ -134,15 +134,23 @@ def test_a_pull_is_a_force_in_the_equation_of_motion(pendulum, tmp_path):
     np.testing.assert_allclose(found["acceleration"], motion.acceleration, rtol=1e-8)
 
 
-SLOW = ["rope-hoist", "balls-on-a-rail", "falling-chain", "table-on-four-legs"]
-LETS_GO = [
-    "bouncing-ball",
-    "falling-ladder",
-    *(pytest.param(x, marks=pytest.mark.slow) for x in SLOW),
-]
+SLOW = ["rope-hoist", "balls-on-a-rail", "falling-chain", "table-on-four-legs", "block-on-incline"]
+SLOW += ["belt-oscillator", "thrown-sphere", "compass-gait", "painleve-rod", "billiards"]
+LETS_GO = {
+    "bouncing-ball": 1e-11,
+    "falling-ladder": 1e-11,
+    "dry-spring": 1e-11,
+    **dict.fromkeys(SLOW, 1e-11),
+    # 52 impacts that come to rest within a second, and shapes that touch in space
+    "rocking-block": 1e-9,
+    "billiards": 1e-9,
+}
+QUICK = ("bouncing-ball", "falling-ladder", "dry-spring")
 
 
-@pytest.mark.parametrize("name", LETS_GO)
+@pytest.mark.parametrize(
+    "name", [x if x in QUICK else pytest.param(x, marks=pytest.mark.slow) for x in LETS_GO]
+)
 def test_what_may_let_go_is_that_of_a_run(name, tmp_path):
     """At frames and at the instants of all events, rest after rebounds without end included."""
     example = zw.gallery.load(name)
@@ -151,13 +159,7 @@ def test_what_may_let_go_is_that_of_a_run(name, tmp_path):
     run = zw.simulate(*start, **given)
     found = in_node(program, tmp_path, TIMES[1:])
     assert found["result"] == 0 and len(found["turns"]) == len(run.switches)
-    np.testing.assert_allclose(found["y"], states(run), atol=1e-11, rtol=0)
-
-
-def test_dry_friction_is_refused():
-    example = zw.gallery.load("thrown-sphere")
-    with pytest.raises(zw.ModelError, match="does not decide when 'grip' sticks"):
-        browser_program(example.model, example.q0, example.v0)
+    np.testing.assert_allclose(found["y"], states(run), atol=LETS_GO[name], rtol=0)
 
 
 def test_what_a_browser_cannot_hold_is_refused():

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.codegen.browser_steps import OWN, TOUCHED, BrowserSteps
+from zwang.codegen.browser_steps import CHANGED, OWN, BrowserSteps
 from zwang.codegen.names import parameters
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
@@ -41,10 +41,11 @@ class BrowserProgram:
         push        forces to show at y, if there are any
         grasp       where what is held is, and how it moves by q (`slopes`) and by v (`lever`)
         accelerate  v̇ at y
-        touch       gaps, their rates and accelerations, and what forces at them do
-        load        their forces as they are held, and events
+        change      how gaps and dry frictions are held from here on, with the velocity after an
+                    impact
+        load        forces of gaps as they are held
 
-    A force `pull` is added to F, shape (nv,). Models without gaps have no `touch` and `load`.
+    A force `pull` is added to F, shape (nv,). `change` and `load` are of models that may let go.
 
     Attributes:
         binary: the module.
@@ -117,7 +118,6 @@ def browser_program(
         ModelError: for a start that a run refuses, or an operation that cannot be printed.
     """
     refuse_switches(model, "code")
-    _refuse_friction(model)
     asked = _request(model, q0, v0, duration, rtol, t0)
     steps = BrowserSteps(asked, set_up(asked))
     module = Module()
@@ -126,7 +126,7 @@ def browser_program(
         own, at = [name for name in numbers if name.startswith(OWN)], [*numbers, *steps.at]
         module.add("derive", steps.deriving(), ["p"], own)
         module.add("advance", steps.advancing(), [*numbers, *state, "until"], [*state, "violation"])
-        module.add("place", steps.placing(), at, ["y", "violation"])
+        module.add("place", steps.placing(), [*numbers, "t", "y"], ["y", "violation"])
         module.add("see", steps.seeing(seen), ["y"], ["seen"])
         if forces is not None:
             module.add("push", steps.pushing(forces), at, ["forces"])
@@ -134,9 +134,9 @@ def browser_program(
             given, found = [*numbers, "t", "y", "held"], ["grasped", "slopes", "lever"]
             module.add("grasp", steps.grasping(grip, grips), given, found)
             module.add("accelerate", steps.accelerating(), at, ["acceleration"])
-        if len(steps.gaps):
-            module.add("touch", steps.touching(), [*numbers, "t", "y"], [*TOUCHED])
-            module.add("load", steps.loading(), at, ["load", "pushes", "events"])
+        if steps.changes is not None:
+            module.add("change", steps.changing(), [*at, "fired", "fastest"], [*CHANGED])
+            module.add("load", steps.loading(), at, ["pushes"])
     except NotNativeError as error:
         raise ModelError(
             f"{model.name}: its steps cannot be taken in a browser ({error}); a view of a run "
@@ -163,12 +163,3 @@ def _request(model: Model, q0, v0, duration: float, rtol: float, t0: float) -> R
         start_tolerance=1e-3,
         max_steps=2**31,
     )
-
-
-def _refuse_friction(model: Model) -> None:
-    """Refuse dry friction, whose sticking only `zw.simulate` decides."""
-    if frictions := model.constraints.frictions:
-        raise ModelError(
-            f"{model.name}: a page does not decide when {frictions[0].law.name!r} sticks; leave "
-            "zw.DryFriction out, or play a run by run.view()."
-        )

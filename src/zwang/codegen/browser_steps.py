@@ -13,27 +13,24 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from zwang.codegen.changes import Changes
 from zwang.codegen.names import parameters, with_parameters
 from zwang.compile import native_trace
 from zwang.compile.flat import FlatFunction, Zeros, with_structure, zeros_of
 from zwang.dynamics import functions
 from zwang.dynamics.drift import AbstractDrift, AbstractStabilization
-from zwang.dynamics.scales import size_of
 from zwang.dynamics.vector_field import (
-    HELD_OFF,
-    HELD_ON,
     ConstrainedVectorField,
     acting_at,
     forces_at,
 )
-from zwang.equations.constraint.base import number_of
 from zwang.errors import ModelError, Result
 from zwang.objects.record import Record, is_array, replace
 from zwang.simulation.monitor import RECENT
 from zwang.simulation.run_setup import RunRequest, RunSetup
 from zwang.simulation.turning import CHATTER, Turning
 from zwang.stepping.step import Progress, attempt
-from zwang.thresholds import AGREEMENT, AT_INSTANT, SOLUTION_ERROR
+from zwang.thresholds import AGREEMENT
 
 ATTEMPTS_OF_A_CALL = 500
 """Attempted steps of one call at most: a page answers between two of them."""
@@ -41,8 +38,8 @@ STATE = ("t", "y", "h", "ratio", "ceiling", "accepted", "rejected", "refused", "
 """Arrays that a step changes, by the names of `Progress`."""
 LOOSE = ("events", "largest", "fired", "controller_state", "lengths")
 """Further ones of a model that may let go; `lengths` are those of the last steps [s]."""
-TOUCHED = ("gap", "rate", "left", "response", "compliance", "free", "restitution", "sizes")
-"""Arrays by which it is decided how gaps are held (`BrowserSteps.touching`)."""
+CHANGED = ("y", "controller_state", "events", "fastest", "changed", "result")
+"""Arrays that a change of what is held gives (`zwang.codegen.changes.Held`)."""
 OWN, PULL = "own ", "pull"
 """Beginning of the names of arrays that follow from the parameters; name of the force that pulls,
 added to F.
@@ -84,7 +81,7 @@ class PulledDrift(AbstractDrift):
 
 def _pulled(flow: ConstrainedVectorField, pull) -> ConstrainedVectorField:
     """The flow with a further force, which the forces of gaps, that is events, have in them."""
-    if not len(flow.dynamics.constraints.one_sided_rows):
+    if not flow.dynamics.constraints.loose:
         return replace(flow, drift=PulledDrift(drift=flow.drift, pull=pull))
     return _with_pull(flow, pull)
 
@@ -101,13 +98,14 @@ class BrowserSteps:
     Attributes:
         numbers: of the vector field and the tolerances, by name; those by `OWN` follow from p.
         state: names of the arrays that a step changes.
-        gaps: rows of the gaps.
+        changes: how gaps and frictions are held, or None without any.
     """
 
     def __init__(self, asked: RunRequest, setup: RunSetup):
         self.model, self.setup, self.asked = asked.model, setup, asked
-        self.gaps = self.model.constraints.one_sided_rows
-        self.state = (*STATE, *LOOSE) if len(self.gaps) else STATE
+        contacts = None if setup.switching is None else setup.switching.contacts
+        self.changes = None if contacts is None else Changes(contacts, float(asked.span))
+        self.state = STATE if self.changes is None else (*STATE, *LOOSE)
         pull = np.zeros(self.model.system.nv)
         given = _pulled(setup.flow, pull), setup.events, setup.tolerances
         self._leaves, self._tree = with_structure(given)
@@ -129,8 +127,9 @@ class BrowserSteps:
         """What the arrays begin with."""
         here, none = self.setup.here, np.full(RECENT, np.nan)
         found = {name: np.asarray(getattr(here, name, none)) for name in self.state}
-        if len(self.gaps):
+        if self.changes is not None:
             found["fired"] = found["fired"].astype(float)
+            found["fastest"] = np.zeros(())
         more = {"p": self.p, "until": np.asarray(here.t), "violation": np.zeros(())}
         return {**found, **more, **self.numbers}
 
@@ -165,7 +164,7 @@ class BrowserSteps:
     @property
     def at(self) -> tuple[str, ...]:
         """Names of the arrays that say where a motion is and how gaps are held."""
-        return ("t", "y", "controller_state") if len(self.gaps) else ("t", "y")
+        return ("t", "y") if self.changes is None else ("t", "y", "controller_state")
 
     def derived(self, p) -> list:
         """The numbers of the vector field that follow from the model's parameters."""
@@ -206,12 +205,15 @@ class BrowserSteps:
         return self._of_numbers(advance, *self.state, "until")
 
     def placing(self):
-        def place(flow, events, tolerances, t, y, *modes):
+        def place(flow, events, tolerances, t, y):
             # with some error of a step, so that this is the subroutine that steps call
-            landed = _held(flow, modes).project_step(t, y, y + y)
+            if self.changes is None:
+                landed = flow.project_step(t, y, y + y)
+            else:
+                landed = self.changes.apart(flow, t, y)
             return landed.y, landed.violation
 
-        return self._of_numbers(place, *self.at)
+        return self._of_numbers(place, "t", "y")
 
     def pushing(self, forces: Callable):
         def push(flow, events, tolerances, t, y, *modes):
@@ -243,76 +245,37 @@ class BrowserSteps:
 
         return self._of_numbers(accelerate, *self.at)
 
-    def touching(self):
-        """What decides how gaps are held, as all of them are open: gaps, their rates and their
-        accelerations; what a unit force at each adds to v̇; what to these accelerations, with the
-        other constraints and without; restitutions; the sizes of v, of M⁻¹F, and of the place.
-        """
+    def changing(self):
+        """How gaps and frictions are held from a state on."""
+        changes = self.changes
+        assert changes is not None
 
-        def touch(flow, events, tolerances, t, y):
-            state, switches = flow.state(t, y), len(self.start["controller_state"])
-            every, held = (
-                flow.with_input(jnp.full(switches, x)).dynamics for x in (HELD_ON, HELD_OFF)
-            )
-            c, p, at = every.constraints, every.p, held.equation_at(state)
-            phi, psi = every.residuals(state)
-            gap, rate = (
-                jnp.zeros(c.m).at[rows].set(x)[self.gaps]
-                for rows, x in ((c.position_rows, phi), (c.velocity_rows, psi))
-            )
-            if (beyond := c.beyond(state.q, t, p)) is not None:
-                gap = jnp.where(beyond > 0, jnp.inf, gap)
-            A, b = every.matrix(state)[self.gaps], every.rhs(state)[self.gaps]
-            response = jnp.stack([at.gauss.mobility(x) for x in A])
-            free = jnp.stack([at.mass.solve(x) for x in A])
-            members = [m for m in c.members if m.level.lets_go for _ in m.parts]
-            laws = [number_of(getattr(m, "restitution", 0.0), p) for m in members]
-            unit = jnp.sqrt(jnp.mean(jnp.abs(at.mass.diag())))
-            place = jnp.maximum(size_of(jnp, state.q, unit), unit)
-            inverse = held.inverse_length
-            place = jnp.minimum(place, jnp.where(inverse > 0, 1 / inverse, jnp.inf))
-            pull = jnp.sqrt(jnp.abs(at.free_acceleration @ at.force))
-            return (
-                gap,
-                rate,
-                A @ held.acceleration(at) - b,
-                response,
-                response @ A.T,
-                free @ A.T,
-                jnp.stack([jnp.asarray(x, float) for x in laws]),
-                jnp.stack([at.mass.size(state.v), pull, place]),
-            )
+        def change(flow, events, tolerances, t, y, modes, fired, fastest):
+            return (*changes.held(flow, events, t, y, modes, fired > 0, fastest),)
 
-        return self._of_numbers(touch, "t", "y")
+        return self._of_numbers(change, *self.at, "fired", "fastest")
 
     def loading(self):
-        """Multipliers of the gaps as they are held, their generalized forces, and the events."""
+        """Generalized forces of the gaps as they are held."""
 
         def load(flow, events, tolerances, t, y, modes):
             state, held = flow.state(t, y), flow.with_input(modes).dynamics
-            load = forces_at(held, state)[0][self.gaps]
-            pushes = load[:, None] * held.matrix(state)[self.gaps]
-            return load, pushes, events(flow, modes, t, y)
+            gaps = held.constraints.one_sided_rows
+            return (forces_at(held, state)[0][gaps, None] * held.matrix(state)[gaps],)
 
         return self._of_numbers(load, *self.at)
 
     @property
     def turning(self) -> dict[str, Any]:
         """Numbers by which it is decided how gaps are held, those of a run; empty without any."""
-        switching = self.setup.switching
-        if switching is None or switching.contacts is None:
+        if self.changes is None:
             return {}
         return {
-            "at_instant": AT_INSTANT,
-            "solution": SOLUTION_ERROR,
             "agreement": AGREEMENT,
-            "slowest": switching.contacts.slowest_impact,
             "soon": Turning.soon,
             "chatter": CHATTER,
             "span": float(self.asked.span),
             "first": float(self.setup.here.h),
-            "poisson": switching.contacts.poisson.tolist(),
-            "paradox": int(Result.PARADOX),
             "chattering": int(Result.CHATTERING),
         }
 

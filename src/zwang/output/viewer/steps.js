@@ -29,7 +29,7 @@ function stepsOf(module, given) {
       if (keep) steps.place();
       if (turn) turn.begin();
     },
-    place: () => (turn ? turn.place() : module.place()),
+    place: () => module.place(),
     // some steps towards a time
     advance(t) {
       at.until[0] = t;
