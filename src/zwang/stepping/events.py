@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from zwang.inputs.arrays import without_derivative
-from zwang.thresholds import AGREEMENT, LAST_DIGIT, SMALL_PART
+from zwang.thresholds import AGREEMENT, LAST_DIGIT, SHORT_WAY, SMALL_PART
 
 LOOKS, GOLDEN = 24, (math.sqrt(5) - 1) / 2
 """Most looks between the ends of a step, and what each leaves of the interval: 1e-5 of the step."""
@@ -77,7 +77,7 @@ def crossed_events(
         crossed = crossed | within
     if (peaks := events.peaks(flow, controller_state)) is not None:
         inner = lambda s: without_derivative(peaks(*path(s)))
-        within, where = _peaks(inner, before, values)
+        within, where = _peaks(inner, before, values, 2 if flow.moves_by_velocity else 1)
         crossed, inside = crossed | within, jnp.minimum(inside, where)
     # A rising event that has taken effect must fall below this before it can take effect again,
     # relative to the largest value of its function so far: on its own constraint it is zero up to
@@ -113,21 +113,26 @@ def _path(flow, start, end):
     return between
 
 
-def _peaks(values, before, after):
+def _peaks(values, before, after, order: int):
     """Which functions rise above zero and fall below it again within a step, and where the first of
     them does: of those that may, by their slopes at both ends, the largest value is looked for by
     golden sections.
+
+    The path between the ends is off the motion by less than the slopes times (s (1 − s))ᵏ, k the
+    `order` to which both agree at the ends. A largest value that is nearer to zero than this is not
+    known yet, as that of a stop just before a dead point: the step is to end at its place.
     """
-    rises = (values(SMALL_PART) - before) / SMALL_PART
-    falls = (values(1 - SMALL_PART) - after) / SMALL_PART
+    rises = (values(SHORT_WAY) - before) / SHORT_WAY
+    falls = (values(1 - SHORT_WAY) - after) / SHORT_WAY
     # one that is farther from zero than it would move by these slopes in the whole step is not
     far = jnp.maximum(before, after) + jnp.maximum(rises, falls) <= 0
     may = (before < 0) & (after <= 0) & (rises > 0) & (falls > 0) & ~far
     size = lambda s: jnp.max(jnp.where(may, values(s), -jnp.inf))
     most, place = _largest(size, -jnp.inf, jnp.any(may), lambda most: most > 0)
-    found = jnp.where(most > 0, values(place), -1.0)
-    within = may & (found > 0)
-    share = before / jnp.where(within, before - found, 1.0)
+    known = -jnp.maximum(rises, falls) * (place * (1 - place)) ** order
+    found = jnp.where(jnp.any(may), values(place), -1.0)
+    within = may & (found > known)
+    share = before / jnp.where(within, before - jnp.maximum(found, 0.0), 1.0)
     return within, jnp.min(jnp.where(within, place * share, 1.0), initial=1.0)
 
 
