@@ -178,6 +178,7 @@ def test_crossings_are_listed_until_there_are_too_many():
             "energy": energy,
             "errors": (),
             "switches": (),
+            "contact": {},
         }
     )
     lines = list(closing_lines(summary, WallTime(0.0)))

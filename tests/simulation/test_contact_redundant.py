@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
+from scipy.integrate import quad, solve_ivp
 
 import zwang as zw
 
@@ -92,6 +92,41 @@ def test_a_stop_at_a_dead_point_gives_no_force(speed):
     turned = speed * run.t
     np.testing.assert_allclose(run.q, np.stack([np.cos(turned), np.sin(turned)], 1), atol=1e-10)
     assert run.switches == [] and run.warnings == ()
+
+
+@pytest.mark.parametrize("before", [1e-6, 1e-9, 1e-12])
+def test_a_stop_just_before_a_dead_point_is_hit(before):
+    """The slider of a crank of 1 and a rod of 2 comes to its stop where the gap hardly changes: no
+    step may pass over it. Beside the quadrature of the energy, T = ½ ω² (1 + x'²).
+    """
+    slider = zw.System(3, lambda q, t, p: jnp.ones(3), lambda q, v, t, p: jnp.zeros(3))
+    rows = [
+        zw.Holonomic(lambda q, t, p: q[:2] @ q[:2] - 1.0, name="crank"),
+        zw.Holonomic(lambda q, t, p: (q[0] - q[2]) ** 2 + q[1] ** 2 - 4.0, name="rod"),
+    ]
+    stop = zw.Inequality(lambda q, t, p: 3.0 - p["d"] - q[2], name="stop", restitution=0.5)
+    place = lambda a: np.cos(a) + np.sqrt(4 - np.sin(a) ** 2)
+    slope = lambda a: -np.sin(a) * (1 + np.cos(a) / np.sqrt(4 - np.sin(a) ** 2))
+    run = zw.simulate(
+        zw.Model(slider, [*rows, stop], {"d": before}),
+        [np.cos(0.5), np.sin(0.5), place(0.5)],
+        [np.sin(0.5), -np.cos(0.5), -slope(0.5)],
+        duration=1.0,
+        rtol=1e-10,
+        samples=11,
+    )
+    pace = lambda a: np.sqrt((1 + slope(a) ** 2) / (1 + slope(0.5) ** 2))
+    far = 3 - before
+    sine = np.sqrt(before * (2 - before) * (4 - before) * (6 - before))
+    angle = np.arctan2(sine, far**2 - 3)
+    hits = quad(pace, angle, 0.5, epsabs=1e-13)[0]
+    # a gap counts as closed within the round-off of its coordinates
+    allowed = 1e-9 + 4e-14 / abs(slope(angle))
+    (hit,) = run.switches
+    assert hit.hit == ("stop",) and hit.time == pytest.approx(hits, abs=allowed)
+    end = np.arctan2(run.q[-1, 1], run.q[-1, 0])
+    # half as fast on the way back
+    assert hits + 2 * quad(pace, angle, end)[0] == pytest.approx(1.0, abs=5 * allowed)
 
 
 def test_a_gap_that_a_drive_closes_is_named():

@@ -39,6 +39,7 @@ from zwang.dynamics.initial_conditions import (
 )
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import motion_of, row_name
+from zwang.dynamics.uniqueness import uniqueness_at
 from zwang.equations.constraint import Holonomic
 from zwang.equations.state import State
 from zwang.errors import ModelError
@@ -113,6 +114,8 @@ class Diagnosis:
         loose: how everything that may let go is held from this state on, by name: a gap "open" or
             "closed", a dry friction that "sticks", "slides" or is "not loaded". Rows are those of
             what is closed or sticks.
+        unique_motion: whether the motion is unique; it is not where friction depends on forces
+            that are not.
     """
 
     model: str
@@ -143,6 +146,7 @@ class Diagnosis:
     integrals: dict[str, Holonomic] = dataclasses.field(default_factory=dict)
     suggestions: tuple[Suggestion, ...] = ()
     loose: dict[str, str] = dataclasses.field(default_factory=dict)
+    unique_motion: bool = True
 
     @property
     def degrees_of_freedom(self) -> int:
@@ -186,11 +190,11 @@ def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
     if q is None:
         raise ModelError("check: q is missing: give the coordinates to check the model at.")
     state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
-    loose = {}
+    loose, unique = {}, None
     if model.constraints.loose:
         # a state that is off its constraints is diagnosed, too
         mode = mode_of(model, state.q, state.v, float(state.t), params, np.inf)
-        loose = mode.held
+        loose, unique = mode.held, uniqueness_at(mode.dynamics, mode.state).motion
         model = without_friction(mode.model) if np.any(mode.sliding) else mode.model
     # all singular values are looked at: no use for a sparse A
     dynamics = model.dynamics(params, Proximal())
@@ -201,7 +205,9 @@ def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
     refuse_singular_mass(model, start, params)
     refuse_asymmetric_elsewhere(model, dynamics, state)
     found = _diagnose(model, dynamics, state, start, mechanism)
-    found = dataclasses.replace(found, loose=loose)
+    if unique is None:
+        unique = uniqueness_at(dynamics, start.placement.state).motion
+    found = dataclasses.replace(found, loose=loose, unique_motion=unique)
     # the diagnosis of the passive model is the same with and without a servo
     if model.servo is None:
         return found

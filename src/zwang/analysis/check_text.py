@@ -50,6 +50,8 @@ def lines(d: Diagnosis):
         more = f" and {len(held) - MOST_LOOSE} more in .loose" if len(held) > MOST_LOOSE else ""
         yield f"  may let go           {', '.join(held[:MOST_LOOSE])}{more}"
     yield f"  redundant rows       {d.redundant_rows}"
+    if not d.unique_motion:
+        yield "  motion               not unique: friction depends on forces that are not"
     for x in d.dependencies[:MOST_DEPENDENCIES]:
         yield f"    {x}"
     if len(d.dependencies) > MOST_DEPENDENCIES:

@@ -39,6 +39,7 @@ class Held(NamedTuple):
             shape (n, 2).
         slides: the same for intervals in which a friction slides.
         impulses: instant [s] and size of each impulse of a gap, shape (n, 2).
+        shared: begin and end of each interval in which its force is not unique.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Held(NamedTuple):
     holds: np.ndarray
     slides: np.ndarray
     impulses: np.ndarray
+    shared: np.ndarray
 
 
 class ContactForce(NamedTuple):
@@ -80,13 +82,22 @@ def held(run: Run) -> list[Held]:
     (contacts, modes), t = contacts_of(run), run.steps.t
     holds = (modes > HELD_OFF) | is_spent(modes)
     slides = ~holds & (modes != HELD_OFF)
-    found = []
+    found, known = [], _unique(run, contacts)
     for k, name in enumerate(contacts.names):
         hits = [(x.time, *x.multipliers[name]) for x in run.switches if x.multipliers.get(name)]
         impulses = np.array(hits).reshape(len(hits), -1)[:, :2] if hits else np.zeros((0, 2))
         gap = k < len(contacts.gaps)
-        found.append(Held(name, gap, _times(t, holds[:, k]), _times(t, slides[:, k]), impulses))
+        times = (_times(t, x[:, k]) for x in (holds, slides, ~known & (holds | slides)))
+        found.append(Held(name, gap, next(times), next(times), impulses, next(times)))
     return found
+
+
+def _unique(run: Run, contacts: Contacts) -> np.ndarray:
+    """Whether the force of each gap and friction is unique after every step, shape (steps, n)."""
+    if (labels := run.labels) is None:
+        return np.ones((len(run.steps.t), len(contacts.names)), bool)
+    own = [labels.names.index(x.law.name) for x in contacts.frictions]
+    return np.hstack([labels.multipliers[:, contacts.gaps], labels.forces[:, own]])
 
 
 def _times(t: np.ndarray, which: np.ndarray) -> np.ndarray:

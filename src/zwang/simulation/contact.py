@@ -29,6 +29,7 @@ from zwang.dynamics.vector_field import (
 )
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError, Result
+from zwang.simulation.certificate import Certificate
 from zwang.simulation.contact_modes import held_modes
 from zwang.simulation.frictions import frictions_of, value_of
 from zwang.simulation.monitor import MotionEndError
@@ -81,6 +82,7 @@ class Contacts:
         laws: e of each gap, as it was given.
         names: of all of them; `places` says to which of them each row belongs, `in_space` which of
             them slide in a plane.
+        certificate: how well the run keeps all of them.
         slowest_impact: one with less than this part of the largest speed that a gap has closed with
             brings all gaps that are closed to rest: rebounds that become shorter without end (Zeno)
             have 1e-10 of their first height left, and a block that rocks from edge to edge 1e-10 of
@@ -96,6 +98,7 @@ class Contacts:
         self.rows = np.concatenate([self.gaps, *(x.rows for x in self.frictions)]).astype(int)
         counts = [1] * len(self.gaps) + [len(x.rows) for x in self.frictions]
         self.places, self.in_space = np.repeat(np.arange(len(counts)), counts), np.array(counts) > 1
+        self._starts = np.cumsum([0, *counts[:-1]])
         owners = [(name, s) for name, s in c.row_slices.items() for _ in range(s.stop - s.start)]
         self.names = [
             name if s.stop - s.start == 1 else f"{name}[{i - s.start}]"
@@ -111,6 +114,7 @@ class Contacts:
                 f"constraint {self.names[k]!r}: restitution is {self.restitution[k]:g}, expected a "
                 "number from 0 to 1."
             )
+        self.certificate = Certificate()
         self._fastest = 0.0
         self._impacts: list[list[float]] = [[] for _ in self.gaps]
         self._rests: set[int] = set()
@@ -144,7 +148,9 @@ class Contacts:
         # is found to. A way of the whole motion would close gaps that merely are small, and what
         # that moves opens others below zero
         rate = np.abs(problem.psi[self.gaps])
-        place = self._extent(flow, problem, q, v, 0.0)
+        place, force = self._extent(flow, problem, q, v, 0.0), problem.metric.size(problem.F)
+        unit = np.maximum.reduceat(problem.length[self.rows], self._starts)
+        self.certificate.measure(place, unit, force, problem.metric.speed(v))
         closed = problem.phi[self.gaps] <= AT_INSTANT * (place + rate * span)
         # at its end a gap lets go
         shut = (closed | was_shut) & np.isfinite(problem.phi[self.gaps])
@@ -202,12 +208,14 @@ class Contacts:
             "fastest": self._fastest,
             "impacts": [list(x) for x in self._impacts],
             "rests": sorted(self._rests),
+            "certificate": self.certificate.memory(),
         }
 
     def recall(self, memory: dict[str, Any]) -> None:
         """Take up what `memory` gave."""
         self._fastest, self._rests = memory["fastest"], set(memory["rests"])
         self._impacts = [list(x) for x in memory["impacts"]]
+        self.certificate.recall(memory["certificate"])
 
     def refuse_penetration(self, flow: ConstrainedVectorField, state: State, span: float) -> None:
         """Raise if a gap is negative at the start by more than a start may be off."""

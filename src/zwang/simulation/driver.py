@@ -61,4 +61,5 @@ def _chunk(run: RunState, until: float) -> Chunk:
     given = *motion, run.here, window, run.tolerances, run.limit
     (run.here, history), run.engine = with_engine(advance, *given)
     steps = Steps.of(history, run.done).without_samples_from(until)
-    return Chunk(steps, np.asarray(history.moved), run.last_steps())
+    events = np.asarray(history.events)[: len(steps.t)]
+    return Chunk(steps, np.asarray(history.moved), run.last_steps(), events)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import HELD_OFF, HELD_ON, ConstrainedVectorField, is_spent
 from zwang.equations.constraint import (
@@ -17,6 +18,7 @@ from zwang.equations.constraint import (
     Inequality,
     Nonholonomic,
 )
+from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.inputs.arguments import instance
 from zwang.inputs.arrays import on_device
@@ -51,6 +53,7 @@ class Mode(NamedTuple):
         on: which rows of the model as given hold, shape (m,).
         sliding: as of `Constraints`, zero where nothing slides.
         names: name of each row that is a gap.
+        dynamics, state: the equations of the model as given that hold, and the state.
     """
 
     model: Model
@@ -58,6 +61,8 @@ class Mode(NamedTuple):
     on: np.ndarray
     sliding: np.ndarray
     names: dict[int, str]
+    dynamics: Dynamics
+    state: State
 
 
 @misfits_named
@@ -122,7 +127,8 @@ def mode_of(
     words = [_in_words(mode, k < len(contacts.gaps)) for k, mode in enumerate(modes)]
     rows = held_rows(run.flow, contacts, modes)
     held = dict(zip(contacts.names, words, strict=True))
-    return Mode(with_equations(model, *rows), held, *rows)
+    here = run.flow.with_input(modes).dynamics, run.flow.state(run.here.t, run.here.y)
+    return Mode(with_equations(model, *rows), held, *rows, *here)
 
 
 def held_rows(

@@ -45,11 +45,13 @@ class Chunk(NamedTuple):
         steps: they themselves.
         moved: what the projection at the end of each has changed of y, shape (steps, n).
         before: the steps up to their start.
+        events: the event functions at the end of each, shape (steps, events).
     """
 
     steps: Steps
     moved: np.ndarray
     before: Steps
+    events: np.ndarray
 
 
 class AbstractMonitor:

@@ -14,7 +14,13 @@ from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import Result
 from zwang.remedy import SHORTER, advice
 from zwang.simulation.contact import geometric_limit
-from zwang.simulation.monitor import RECENT_TURNS, AbstractMonitor, MotionEndError, RunState
+from zwang.simulation.monitor import (
+    RECENT_TURNS,
+    AbstractMonitor,
+    Chunk,
+    MotionEndError,
+    RunState,
+)
 from zwang.simulation.results import Switched
 from zwang.simulation.switching import Switching
 from zwang.stepping.step import Progress
@@ -56,6 +62,13 @@ class Turning(AbstractMonitor):
     def next_time(self, t: float) -> float:
         self._due_at = self.switching.next_time(t)
         return self._due_at
+
+    def judge(self, run: RunState, chunk: Chunk, result: Result) -> Result:
+        if (contacts := self.switching.contacts) is not None:
+            values, n = chunk.events, len(contacts.names)
+            modes = chunk.steps.applied[:, -n:]
+            contacts.certificate.take(values[:, -n:], modes, chunk.steps.residual)
+        return result
 
     def settle(self, run: RunState) -> None:
         if run.t == self._due_at or np.any(np.asarray(run.here.fired)):
@@ -155,6 +168,11 @@ class Turning(AbstractMonitor):
             self.recall(memory)
         quiet = run.here._replace(fired=np.zeros(len(run.here.fired), bool))
         run.here = self._held(run, quiet)
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        contacts = self.switching.contacts
+        return {} if contacts is None else contacts.certificate.attributes
 
     def memory(self) -> dict[str, Any]:
         contacts = self.switching.contacts

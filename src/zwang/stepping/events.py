@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from zwang.inputs.arrays import without_derivative
-from zwang.thresholds import AGREEMENT, LAST_DIGIT, MARGIN, SMALL_PART
+from zwang.thresholds import AGREEMENT, LAST_DIGIT, MARGIN, SHORT_WAY, SMALL_PART
 
 LOOKS, GOLDEN = 24, (math.sqrt(5) - 1) / 2
 """Most looks between the ends of a step, and what each leaves of the interval: 1e-5 of the step."""
@@ -86,7 +86,8 @@ def crossed_events(
         crossed = crossed | within
     if (peaks := events.peaks(flow, controller_state)) is not None:
         inner = lambda s: without_derivative(peaks(*path(s)))
-        within, where = _peaks(inner, before, values, _slopes(inner, before, values))
+        slopes, order = _slopes(inner, before, values), 2 if flow.moves_by_velocity else 1
+        within, where = _peaks(inner, before, values, slopes, order)
         crossed, inside = crossed | within, jnp.minimum(inside, where)
     if (forces := events.forces(flow, controller_state)) is not None:
         inner, holds = lambda s: without_derivative(forces[0](*path(s))), forces[1]
@@ -128,10 +129,14 @@ def _path(flow, start, end):
     return between
 
 
-def _peaks(values, before, after, slopes):
+def _peaks(values, before, after, slopes, order: float):
     """Which functions rise above zero and fall below it again within a step, and where the first of
     them does: of those that may, by their slopes at both ends, the largest value is looked for by
     golden sections.
+
+    The path between the ends is off the motion by less than the slopes times (s (1 − s))ᵏ, k the
+    `order` to which both agree at the ends. A largest value that is nearer to zero than this is not
+    known yet, as that of a stop just before a dead point: the step is to end at its place.
     """
     rises, falls = slopes
     # one that is farther from zero than it would move by these slopes in the whole step is not
@@ -139,9 +144,10 @@ def _peaks(values, before, after, slopes):
     may = (before < 0) & (after <= 0) & (rises > 0) & (falls > 0) & ~far
     size = lambda s: jnp.max(jnp.where(may, values(s), -jnp.inf))
     most, place = _largest(size, -jnp.inf, jnp.any(may), lambda most: most > 0)
-    found = jnp.where(most > 0, values(place), -1.0)
-    within = may & (found > 0)
-    share = before / jnp.where(within, before - found, 1.0)
+    known = -jnp.maximum(rises, falls) * (place * (1 - place)) ** order
+    found = jnp.where(jnp.any(may), values(place), -1.0)
+    within = may & (found > known)
+    share = before / jnp.where(within, before - jnp.maximum(found, 0.0), 1.0)
     return within, jnp.min(jnp.where(within, place * share, 1.0), initial=1.0)
 
 
@@ -166,15 +172,16 @@ def _missed(values, before, after, largest):
     rough = rough & (high + MARGIN * off > 0)  # or it cannot reach zero
     above = below & (jnp.max(looks, axis=0) > 0)
     first = jnp.min(jnp.where(above & (looks > 0), s, 1.0), initial=1.0)
-    peak, where = _peaks(values, before, after, slopes)
+    # where nothing moves, the path between the ends of the step is exact
+    peak, where = _peaks(values, before, after, slopes, np.inf)
     where = jnp.minimum(where, jnp.where(jnp.any(rough), 0.5, first))
     return rough | above | peak, where
 
 
 def _slopes(values, before, after):
     """How functions rise at the beginning of a step and fall at its end, per length of the step."""
-    rises = (values(SMALL_PART) - before) / SMALL_PART
-    return rises, (values(1 - SMALL_PART) - after) / SMALL_PART
+    rises = (values(SHORT_WAY) - before) / SHORT_WAY
+    return rises, (values(1 - SHORT_WAY) - after) / SHORT_WAY
 
 
 def _between(rising: np.ndarray, state, before, after):

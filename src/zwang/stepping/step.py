@@ -87,7 +87,7 @@ class Attempt(NamedTuple):
         kept: whether the step was accepted.
         on_sample: whether it ended on the sample that was aimed at.
         moved: change of y by the projection at its end.
-        violation, log_det, residual, applied: as in `History`.
+        violation, log_det, residual, applied, events: as in `History`.
     """
 
     progress: Progress
@@ -98,6 +98,7 @@ class Attempt(NamedTuple):
     log_det: Float[Array, ""]
     residual: Float[Array, ""]
     applied: Float[Array, " k"]
+    events: Float[Array, " e"]
 
 
 def attempt(
@@ -161,8 +162,9 @@ def attempt(
     on_sample = decided.kept & hit & (target == sample)
     violation, residual = without_derivative((landing.violation, step.residual))
     moved = without_derivative(landing.y - step.y)
+    log_det, values = landing.log_det, found.values
     return Attempt(
-        progress, decided.kept, on_sample, moved, violation, landing.log_det, residual, applied
+        progress, decided.kept, on_sample, moved, violation, log_det, residual, applied, values
     )
 
 
@@ -281,8 +283,10 @@ def _ahead(order: int, p, h, hit, judged: _Judged, found: Crossed, decided: _Dec
     h_next = jnp.where(fixed & kept, p.h, h_next)
     # an event lies within the step that was tried last, less what has been stepped since
     ceiling = jnp.where(approach, h, jnp.where(kept, p.ceiling - h, p.ceiling))
-    # it may lie a little later than the longer step has said
-    beyond = jnp.where(approach, h, jnp.maximum(resolution, 2 * h))
+    # it may lie a little later than the longer step has said; where a step of many instants has not
+    # met it there is none
+    later = jnp.where(h > 100 * resolution, jnp.inf, jnp.maximum(resolution, 2 * h))
+    beyond = jnp.where(approach, h, later)
     ceiling = jnp.where(ceiling <= 0.1 * resolution, beyond, ceiling)
     return without_derivative((h_next, ceiling))
 

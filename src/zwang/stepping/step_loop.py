@@ -34,8 +34,8 @@ class History(Record):
     """The accepted steps of one chunk.
 
     `target` is the index of the sample that the step ended on, or −1; `applied` is what the flow
-    held during the step; `residual` is what was left of `A v̇ = b` at its start, and `moved` the
-    change of y by the projection at its end.
+    held during the step; `residual` is what was left of `A v̇ = b` at its start, `moved` the change
+    of y by the projection at its end, and `events` are the event functions there.
     """
 
     count: Int[Array, ""]
@@ -47,13 +47,14 @@ class History(Record):
     residual: Float[Array, " chunk"]
     applied: Float[Array, "chunk k"]
     moved: Float[Array, "chunk n"]
+    events: Float[Array, "chunk e"]
 
     @classmethod
-    def empty(cls, n: int, k: int) -> History:
-        """Room for a chunk of steps of n state variables and k held inputs."""
-        zero = jnp.zeros(CHUNK)
-        shapes = zero, jnp.zeros((CHUNK, n)), jnp.full(CHUNK, -1), zero, zero, zero
-        return cls(jnp.asarray(0), *shapes, jnp.zeros((CHUNK, k)), jnp.zeros((CHUNK, n)))
+    def empty(cls, n: int, k: int, e: int) -> History:
+        """Room for a chunk of steps of n state variables, k held inputs and e events."""
+        zero, table = jnp.zeros(CHUNK), lambda width: jnp.zeros((CHUNK, width))
+        shapes = zero, table(n), jnp.full(CHUNK, -1), zero, zero, zero
+        return cls(jnp.asarray(0), *shapes, table(k), table(n), table(e))
 
     def with_step(self, tried: Attempt, target) -> History:
         """The same with a step added if it was kept; `target` is the sample it aimed at."""
@@ -70,6 +71,7 @@ class History(Record):
             self.residual.at[slot].set(tried.residual),
             self.applied.at[slot].set(tried.applied),
             self.moved.at[slot].set(tried.moved),
+            self.events.at[slot].set(tried.events),
         )
 
 
@@ -99,6 +101,6 @@ def advance(
         return tried.progress, history.with_step(tried, k), k + tried.on_sample
 
     held = flow.held_input(progress.controller_state)
-    empty = History.empty(len(progress.y), len(held))
+    empty = History.empty(len(progress.y), len(held), len(progress.events))
     progress, history, _ = jax.lax.while_loop(running, once, (progress, empty, jnp.asarray(0)))
     return progress, history

@@ -12,13 +12,15 @@ from zwang.output.contact import Held, contacts_of, held, impulse_unit
 from zwang.output.report.figures import Chart, finished
 from zwang.output.report.tables import Table
 from zwang.plots import Curve, Label, Panel, Picture
-from zwang.plots.data import DASHED, HALF, INK, MUTED, PALETTE
+from zwang.plots.data import DASHED, HALF, INK, MARK, MUTED, PALETTE
 from zwang.simulation.contact import Contacts
 from zwang.simulation.results import Run
 from zwang.simulation.results.plot import lines, units_of
 
 THICK, THIN = 7.0, 2.0
 """Widths of the bands for closed or sticking contacts and for sliding ones [point]."""
+BELOW = 0.22
+"""Distance of the line that marks a force that is not unique below its band [bands]."""
 CONES_HEIGHT = 2.6
 """Height of the picture of friction cones [inch]."""
 
@@ -45,6 +47,7 @@ def contact(run: Run) -> list[Chart]:
         charts = [_cones(run, contacts, forces, loads)]
     caption = (
         "Thick: a gap that is closed, or a friction that sticks. Thin: a friction that slides. "
+        "Dashed below: its force is not unique, as dependent rows share it. "
         "Impulses of the gaps at their impacts. Friction beside the largest force that sticks, "
         "μ₀ N: within its cone it is below 1; one that slides gives μ/μ₀."
     )
@@ -56,10 +59,12 @@ def _bands(run: Run, bands: list[Held]) -> Panel:
     curves, labels = [], []
     for k, band in enumerate(bands):
         up, color = float(len(bands) - k), PALETTE[0 if band.gap else 1]
-        for width, times in ((THICK, band.holds), (THIN, band.slides)):
+        shown = (THICK, band.holds, up), (THIN, band.slides, up), (THIN, band.shared, up - BELOW)
+        for width, times, at in shown:
             if len(times):
                 x = np.column_stack([times, np.full(len(times), np.nan)]).ravel()
-                curves.append(Curve(x, up, color=color, width=width))
+                style = {"color": color} if at == up else {"color": MARK, "dash": DASHED}
+                curves.append(Curve(x, at, width=width, **style))
         labels.append(Label((run.steps.t[0], up), band.name, INK, (2.0, 5.0)))
     curves = curves or [Curve(run.steps.t[[0, -1]], np.nan)]
     limits = (0.5, len(bands) + 0.9)

@@ -205,6 +205,10 @@ def cards(s: Summary, wall_time: Mapping[str, float] | None = None) -> list[Card
         made.append(
             Card("Switches", f"{len(s.switches)}", f"{lost:.3g} {s.energy.unit} lost in impacts")
         )
+    if s.contact:
+        worst = max(s.contact, key=lambda kind: s.contact[kind])
+        other = ", ".join(f"{kind} {x:.1g}" for kind, x in s.contact.items() if kind != worst)
+        made.append(Card("Contact residual", f"{s.contact[worst]:.1g}", f"{worst}; {other}"))
     for error in s.errors:
         made.append(
             Card(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from zwang.simulation.results import Crossing, Run, Switched, Variables
 from zwang.simulation.results.energy import Energy, energy_of
 from zwang.simulation.results.servo_warnings import ServoSamples, unmet
-from zwang.simulation.results.worst import Worst, worst
+from zwang.simulation.results.worst import Worst, contact_residuals, worst
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +41,7 @@ class Summary:
             crossings included.
         crossings: singular configurations passed.
         switches: changes of topology.
+        contact: largest residuals of gaps and dry friction, by their kind.
         moved_q, moved_v: largest change of an entry of the start by its projection.
         servo_error, servo_velocity_error: largest |φ| and |ψ| of a servo constraint in its own
             unit; None without.
@@ -69,6 +70,7 @@ class Summary:
     highest_rank: int
     crossings: tuple[Crossing, ...]
     switches: tuple[Switched, ...]
+    contact: Mapping[str, float]
     moved_q: float
     moved_v: float
     servo_error: Worst | None
@@ -115,6 +117,7 @@ def summarize(run: Run, exact: Callable | None = None) -> Summary:
         highest_rank=max(ranks),
         crossings=tuple(run.crossings),
         switches=tuple(run.switches),
+        contact=contact_residuals(run.attrs),
         moved_q=float(run.attrs["start_moved_q"]),
         moved_v=float(run.attrs["start_moved_v"]),
         servo_error=_worst_servo(data, "servo_violation"),

@@ -13,6 +13,7 @@ from zwang.dynamics.model import Model
 from zwang.equations.constraint.units import MODEL_UNITS, per_second, stated
 from zwang.simulation.results.observe import Observation
 from zwang.simulation.results.switched import Switched
+from zwang.simulation.results.uniqueness import Labels
 from zwang.simulation.results.units import RowUnits, common, force_unit
 from zwang.simulation.results.variables import Variables
 from zwang.simulation.results.work import work_of
@@ -83,6 +84,7 @@ def variables_of(
     attrs: dict,
     active: np.ndarray,
     switches: Sequence[Switched] = (),
+    labels: Labels | None = None,
 ) -> Variables:
     """Coordinates `time`, `coordinate`, `velocity`, `constraint`, `row`; see the variables'
     `long_name` and `units`.
@@ -106,6 +108,8 @@ def variables_of(
         data["active"] = (("time", "constraint"), active.astype(np.int8), "1", meaning)
         meaning = "energy lost in impacts since the start"
         data["impact_loss"] = (("time",), lost, units.energy, meaning)
+    if labels is not None and not labels.whole:
+        data |= _unique(labels)
     if seen.control is not None and model.servo is not None:
         data |= _servo(model.servo, seen, units.power)
     data |= _transmitted(units.rows, np.asarray(seen.motion.multipliers), units.energy)
@@ -199,6 +203,19 @@ def _residuals(samples: int, seen: Observation, units: RowUnits, rows: dict) -> 
             "1",
             "estimate of the relative error of the acceleration",
         ),
+    }
+
+
+def _unique(labels: Labels) -> dict:
+    """What the rows that hold determine."""
+    table = {
+        "multiplier_unique": (labels.multipliers, "row", "the multiplier of the row is unique"),
+        "force_unique": (labels.forces, "constraint", "the force of the constraint is unique"),
+        "motion_unique": (labels.motion, None, "the motion is unique"),
+    }
+    return {
+        name: (("time", along)[: values.ndim], values.astype(np.int8), "1", f"1 where {meaning}")
+        for name, (values, along, meaning) in table.items()
     }
 
 

@@ -29,9 +29,10 @@ from zwang.simulation.results.saving import save
 from zwang.simulation.results.steps import Steps
 from zwang.simulation.results.stored import stored_part
 from zwang.simulation.results.switched import Switched
+from zwang.simulation.results.uniqueness import ALL_UNIQUE, Labels, labels_of
 from zwang.simulation.results.variables import ADDED, Variables
 from zwang.simulation.results.warnings import warnings_of
-from zwang.simulation.results.worst import tracking, tracking_error, worst
+from zwang.simulation.results.worst import contact_residuals, tracking, tracking_error, worst
 from zwang.stepping import AbstractIntegrator
 
 if TYPE_CHECKING:
@@ -123,6 +124,11 @@ class Run:
             if (w := worst(data, name, every)) is not None:
                 at = f"constraint {w.constraint}, t = {w.time:.4g} s"
                 lines.append(f"  {name.replace('_', ' '):18s} {symbol} up to {w.value:.2e} ({at})")
+        if residuals := contact_residuals(self.attrs):
+            said = ", ".join(f"{kind} {x:.1e}" for kind, x in residuals.items())
+            lines.append(f"  contact residuals  {said}")
+        if (said := str(data.attrs.get("uniqueness", ""))) not in ("", ALL_UNIQUE):
+            lines.append(f"  uniqueness         {said}")
         if "control" in data and (said := tracking_error(data)):
             lines.append(f"  tracking error     {said}")
         for heading, found in (("switches", self.switches), ("crossings", self.crossings)):
@@ -214,9 +220,17 @@ class Run:
             "crossings": crossings,
             **({"switches": switches} if switches else {}),
         }
-        return variables_of(
-            self.model, self.t, self.q, self.v, self.observation, attrs, self.active, self.switches
-        )
+        if (labels := self.labels) is not None:
+            attrs["uniqueness"], labels = labels.sentence, labels.at(self.saved)
+        given = self.model, self.t, self.q, self.v, self.observation, attrs, self.active
+        return variables_of(*given, self.switches, labels)
+
+    @cached_property
+    def labels(self) -> Labels | None:
+        """What is unique after every step, by the rank of the rows that hold; None of a model
+        without constraints, and of one too large for it.
+        """
+        return labels_of(self)
 
     @cached_property
     def dataset(self) -> xr.Dataset:

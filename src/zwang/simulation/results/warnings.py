@@ -20,6 +20,7 @@ from zwang.simulation.results.energy import energy_of
 from zwang.simulation.results.observe import rate_of_stage
 from zwang.simulation.results.servo_warnings import ServoSamples
 from zwang.simulation.results.variables import Variables
+from zwang.simulation.results.worst import contact_residuals
 from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, MARGIN
 
 if TYPE_CHECKING:
@@ -97,6 +98,27 @@ def _energy_added(run: Run, data: Variables) -> Iterator[str]:
             f"the impact at t = {x.time:.6g} s ({', '.join(x.hit)}) adds {-x.dissipated:.3g} "
             f"{x.energy_unit}{_more(added)}, as Newton's law of restitution may beside friction: "
             'take zw.Inequality(..., impact="poisson").'
+        )
+
+
+def _not_unique(run: Run, data: Variables) -> Iterator[str]:
+    """Motions that depend on how dependent rows share a force."""
+    if run.labels is not None and not np.all(run.labels.motion):
+        t = run.steps.t[int(np.argmin(run.labels.motion))]
+        yield (
+            f"{run.labels.sentence} (first at t = {t:.6g} s): friction depends on how dependent "
+            "rows share their force, which is least norm here; remove rows that repeat others, or "
+            "let bodies bend."
+        )
+
+
+def _contact_residuals(run: Run, data: Variables) -> Iterator[str]:
+    """Gaps and dry friction that some step did not keep."""
+    if missed := {k: x for k, x in contact_residuals(run.attrs).items() if x > AGREEMENT}:
+        said = ", ".join(f"{kind} residual {x:.2g}" for kind, x in missed.items())
+        yield (
+            f"some steps do not keep what gaps and dry friction ask for ({said}, expected at most "
+            f"{AGREEMENT:g}): {advice(FOLLOWED)}."
         )
 
 
@@ -265,5 +287,7 @@ WARNINGS = (
     _servo,
     _energy,
     _energy_added,
+    _contact_residuals,
+    _not_unique,
 )
 """Functions `(run, variables)` → sentences; an empty one counts as none."""

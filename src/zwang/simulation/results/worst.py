@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -58,3 +59,11 @@ def tracking_error(data: Variables) -> str:
     end = float(np.max(values[-1, known]))
     where = f"servo constraint {found.constraint}, t = {found.time:.4g} s"
     return f"up to {found.value:.3g} ({where}), {end:.3g} at the end"
+
+
+def contact_residuals(attrs: Mapping[str, Any]) -> dict[str, float]:
+    """The largest residuals of gaps and dry friction over all steps of a run, by their kind; none
+    of a run without them.
+    """
+    kinds = "primal", "dual", "complementarity"
+    return {x: float(attrs[f"contact_{x}"]) for x in kinds if f"contact_{x}" in attrs}

@@ -1,0 +1,84 @@
+"""What the equations of motion determine at a state: each multiplier, each force, the motion.
+
+    Aᵀλ = Aᵀ(λ + n)  for Aᵀn = 0      multipliers with a part in such an n are not unique,
+    Aᵢᵀnᵢ ≠ 0                         nor is the force of constraint i where this holds,
+    (I − A⊕A) M⁻¹ ∂c/∂λ n ≠ 0         nor is the motion, as friction c depends on λ
+
+Rows that let go share forces within limits (`zwang.simulation.sharing`), which may determine more.
+
+Reference: Frączek and Wojtyra (2011), On the unique solvability of a direct dynamics problem for
+mechanisms with redundant constraints and Coulomb friction in joints, Mech. Mach. Theory 46,
+312-334.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from zwang.algebra.metric import dense_metric, dense_rows
+from zwang.compile import model_program
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import evaluate
+from zwang.equations.state import State
+from zwang.thresholds import ALL_BUT_ZERO
+
+
+class Uniqueness(NamedTuple):
+    """What is determined at a state.
+
+    Attributes:
+        multipliers: of each row, shape (m,); true of a row that does not act.
+        forces: of each constraint in their order, shape (constraints,).
+        motion: whether the acceleration is.
+    """
+
+    multipliers: np.ndarray
+    forces: np.ndarray
+    motion: bool
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of it is."""
+        return self.motion and bool(np.all(self.multipliers))
+
+
+def uniqueness_at(dynamics: Dynamics, s: State) -> Uniqueness:
+    """What the equations that hold determine at a state, by the rank of their rows."""
+    at, c = evaluate(dynamics, s), dynamics.constraints
+    A, slices = dense_rows(at.A), list(c.row_slices.values())
+    metric = dense_metric(at.M, A if dynamics.singular_mass else None)
+    typical = metric.lengths(A)
+    if dynamics.scales is not None:
+        typical = np.asarray(dynamics.scales.row_length)
+    acting = np.flatnonzero(metric.rows(A, typical=typical).unit > 0)
+    rows, multipliers = metric.rows(A[acting], typical=typical[acting]), np.ones(c.m, bool)
+    if rows.rank == len(acting):
+        return Uniqueness(multipliers, np.ones(len(slices), bool), True)
+    multipliers[acting] = rows.unique
+    share, C = np.zeros((c.m, len(acting) - rows.rank)), np.zeros_like(A)
+    share[acting], C[acting] = rows.split.left_kernel, rows.C
+    forces = [bool(np.all(np.abs(C[own].T @ share[own]) <= ALL_BUT_ZERO)) for own in slices]
+    unique = dict(zip(c.row_slices, forces, strict=True))
+    if not dynamics.rough:
+        return Uniqueness(multipliers, np.array(forces), True)
+    ways = np.zeros((c.m, c.m))
+    ways[: share.shape[1], acting] = rows.dependencies.T
+    friction = {k: np.asarray(x) for k, x in _friction_along(dynamics, s, ways).items()}
+    # what another friction of this way turns into is round-off
+    sizes = {k: np.array([metric.size(x) for x in change]) for k, change in friction.items()}
+    least = ALL_BUT_ZERO * np.max(list(sizes.values()), initial=0.0)
+    unique |= {k: unique[k] and bool(np.all(size <= least)) for k, size in sizes.items()}
+    moved = np.linalg.norm(sum(friction.values()) @ rows.kernel, axis=1)
+    return Uniqueness(multipliers, np.array([*unique.values()]), bool(np.all(moved <= least)))
+
+
+@model_program
+def _friction_along(dynamics: Dynamics, s: State, ways) -> dict:
+    """Change of each friction, shape (ways, nv), with multipliers."""
+    eq = dynamics.equation_at(s)
+    acting = dynamics.reaction(eq, eq.multipliers).multipliers
+    friction = lambda x: dynamics.nonideal_forces(eq, x)
+    return jax.vmap(lambda w: jax.jvp(friction, (acting,), (w,))[1])(ways)
