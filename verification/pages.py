@@ -44,7 +44,8 @@ for (const t of times) {
 if (module_.push) module_.push();
 if (module_.grasp) module_.grasp();
 if (module_.accelerate) module_.accelerate();
-for (const name of ["forces", "grasped", "slopes", "lever", "acceleration"])
+if (module_.load) module_.load();
+for (const name of ["forces", "grasped", "slopes", "lever", "acceleration", "pushes"])
   found[name] = [...(at[name] ?? [])];
 found.turns = steps.turn?.times() ?? [];
 found.functions = WebAssembly.Module.imports(compiled).map((x) => x.name);

@@ -162,6 +162,17 @@ def test_what_may_let_go_is_that_of_a_run(name, tmp_path):
     np.testing.assert_allclose(found["y"], states(run), atol=LETS_GO[name], rtol=0)
 
 
+@pytest.mark.slow
+def test_the_force_of_a_contact_has_its_friction(tmp_path):
+    """A sphere of 2 kg that slides with μ = 0.3, and then rolls without a force along the floor."""
+    example = zw.gallery.load("thrown-sphere")
+    program = browser_program(example.model, example.q0, example.v0, rtol=RTOL)
+    weight = 2.0 * 9.81
+    for end, along in ((0.2, -0.3 * weight), (1.2, 0.0)):
+        found = in_node(program, tmp_path, [end])["pushes"]
+        np.testing.assert_allclose(found, [along, weight, 0.1 * along], rtol=1e-10, atol=1e-9)
+
+
 def test_what_a_browser_cannot_hold_is_refused():
     example = zw.gallery.load("pendulum")
     model = zw.Model(

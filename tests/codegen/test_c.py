@@ -136,9 +136,87 @@ def test_the_energy_of_a_driven_robot_changes_by_the_work_of_its_motors():
     [
         (lambda m: zw.Model(m.system, m.constraints.members, m.params, singular_mass=True), "mass"),
         (lambda m: m.system, "expected a zw.Model"),
-        (lambda m: zw.Model(m.system, [zw.Inequality(lambda q, t, p: q[1])], m.params), "let go"),
     ],
 )
 def test_what_code_cannot_hold_is_refused(change, said):
     with pytest.raises(zw.ModelError, match=said):
         c_code(change(zw.gallery.load("pendulum").model))
+
+
+@pytest.fixture(scope="module")
+def ball():
+    example = zw.gallery.load("bouncing-ball")
+    code = c_code(example.model, example.q0, example.v0)
+    return example, code, Library(code)
+
+
+def steps_of(library, example, end, h=1e-3):
+    """q, v and how gaps and frictions are held after fixed steps that follow changes."""
+    modes = np.zeros(library.loose + 1)
+    q, v = library.change(example.q0, example.v0, modes)
+    _, q, v = library.step(h, 0.0, q, v, steps=round(end / h), modes=modes)
+    return q, v, modes
+
+
+def test_a_ball_bounces_and_rests_as_its_closed_form(ball):
+    """From 1 m with e = 0.5 it rests at √(2h/g)(1 + e)/(1 − e) = 1.3545709 s."""
+    example, _, library = ball
+    g, first = 9.81, np.sqrt(2 / 9.81)
+    (_, height), (_, rate), modes = steps_of(library, example, 1.2)
+    # after n impacts: 1 + 2 (e + e² + …) falls, and e^n of the speed
+    hits = [first * (1 + 2 * sum(0.5**k for k in range(1, n))) for n in (1, 2, 3)]
+    since, begun = 1.2 - hits[-1], 0.5**3 * g * first
+    assert 0 < since < 2 * begun / g and modes[0] == 0
+    assert height == pytest.approx(begun * since - g * since**2 / 2, abs=1e-11)
+    assert rate == pytest.approx(begun - g * since, abs=1e-10)
+    rest = first * 1.5 / 0.5
+    assert rest == pytest.approx(1.3545709, abs=5e-8)
+    assert steps_of(library, example, rest - 1e-3)[2][0] == 0
+    q, v, modes = steps_of(library, example, rest)
+    assert modes[0] == 1 and abs(q[1]) < 1e-15 and v[1] == 0.0
+
+
+def test_a_host_with_its_own_integrator_asks_for_events_and_changes(ball):
+    _, _, library = ball
+    fast, modes = [0.3, -2.0], np.zeros(2)
+    assert library.events([0.0, 0.1], fast)[0] == pytest.approx(-0.1, abs=1e-12)
+    found = library.events([0.0, -1e-9], fast)
+    assert found[0] > 0
+    q, v = library.change([0.0, -1e-9], fast, modes, events=found)
+    np.testing.assert_allclose(v, [0.3, 1.0], rtol=1e-12)
+    assert modes[0] == 0 and modes[1] == pytest.approx(2.0)
+    # at rest it closes, and its force is the weight
+    q, v = library.change([0.0, 0.0], [0.3, 0.0], modes)
+    assert modes[0] == 1
+    np.testing.assert_allclose(library.motion(q, v, modes=modes)[1], [0.0, 9.81], rtol=1e-12)
+
+
+def test_the_test_driver_of_what_lets_go_passes(ball, tmp_path):
+    _, code, _ = ball
+    code.write(tmp_path)
+    words = f"{compiler()} -std=c99 -Wall -Wextra -Werror {code.name}.c {code.name}_test.c -lm"
+    subprocess.run([*words.split(), "-o", "run"], cwd=tmp_path, check=True)
+    assert subprocess.run("./run", cwd=tmp_path, capture_output=True).returncode == 0
+
+
+def test_a_spring_with_dry_friction_loses_four_times_its_band_a_cycle():
+    """Its turning points come 2F/k nearer each half cycle; steps keep their order through them."""
+    example = zw.gallery.load("dry-spring")
+    library = Library(c_code(example.model, example.q0, example.v0))
+    end = 2.0
+    run = zw.simulate(example.model, example.q0, example.v0, duration=end, rtol=1e-12)
+    errors = [abs(steps_of(library, example, end, h)[0][0] - run.q[-1, 0]) for h in (0.02, 0.01)]
+    assert 12 < errors[0] / errors[1] < 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["thrown-sphere", "block-on-incline", "rocking-block", "falling-ladder", "billiards"]
+)
+def test_steps_follow_changes_of_larger_models(name):
+    """Impacts, sliding and sticking, in the plane and in space."""
+    example = zw.gallery.load(name)
+    library = Library(c_code(example.model, example.q0, example.v0))
+    run = zw.simulate(example.model, example.q0, example.v0, duration=1.5, rtol=1e-11)
+    q, v, _ = steps_of(library, example, 1.5)
+    np.testing.assert_allclose([*q, *v], [*run.q[-1], *run.v[-1]], atol=1e-7)

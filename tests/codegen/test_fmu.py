@@ -60,6 +60,28 @@ def test_a_wrong_version_is_refused():
         zw.fmu(zw.gallery.load("pendulum").model, version=1)
 
 
+@pytest.fixture(scope="module", params=[2, pytest.param(3, marks=pytest.mark.slow)])
+def ball(request, tmp_path_factory):
+    example = zw.gallery.load("bouncing-ball")
+    unit = zw.fmu(example.model, example.q0, example.v0, version=request.param)
+    return example, str(unit.write(tmp_path_factory.mktemp("fmu")))
+
+
+def test_a_ball_bounces_and_rests_in_both_interfaces(ball):
+    """Its floor has an event indicator, and its impacts are events of the master."""
+    example, path = ball
+    assert validation.validate_fmu(path) == []
+    times = np.linspace(0.0, 2.0, 21)
+    own = zw.simulate(example.model, example.q0, example.v0, times=times, rtol=1e-12)
+    for kind, tolerance in (("CoSimulation", 1e-11), ("ModelExchange", 1e-7)):
+        found = run(path, kind, relative_tolerance=1e-10)
+        # the last of several rows at one instant is that after its event
+        last = [np.flatnonzero(np.abs(found["time"] - t) < 1e-9)[-1] for t in times]
+        np.testing.assert_allclose(found["q.y"][last], own.q[:, 1], atol=tolerance)
+        assert np.all(found["q.y"][found["time"] > 1.3545709] < 1e-12)
+        assert found["q.y"].min() > -1e-9
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["3rrr", "cart-pole-track"])
 def test_a_unit_replays_a_run(name, tmp_path):

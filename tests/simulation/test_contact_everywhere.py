@@ -239,12 +239,10 @@ def test_a_force_from_outside_and_other_parameters_are_seen_by_a_run_in_pieces()
         lambda m: zw.motion(m, [0.0, 1.0], [0.0, 0.0]),
         lambda m: zw.analysis.linearize(m, [0.0, 1.0]),
         lambda m: zw.fit(m, [0.0, 1.0], {"q1": [0, 0]}, {"e": 0.5}, q0=[0, 1], v0=[0, 0]),
-        lambda m: zw.c_code(m, [0.0, 1.0], [0.0, 0.0]),
         lambda m: zw.stablehlo(m),
-        lambda m: zw.fmu(m, [0.0, 1.0], [0.0, 0.0]),
         lambda m: zw.analysis.equilibrium(m, [0.0, 1.0], v=[1.0, 0.0]),
     ],
-    ids=["trajectory", "motion", "linearize", "fit", "c", "stablehlo", "fmu", "steady"],
+    ids=["trajectory", "motion", "linearize", "fit", "stablehlo", "steady"],
 )
 def test_what_follows_no_change_says_how_to_go_on(call):
     with pytest.raises(zw.ModelError, match="'?floor'? may let go.*zw.contact_mode"):

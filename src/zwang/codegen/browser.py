@@ -15,17 +15,15 @@ import numpy as np
 
 from zwang.codegen.browser_steps import CHANGED, OWN, BrowserSteps
 from zwang.codegen.names import parameters
+from zwang.codegen.typical_run import typical_run
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.files.packing import packed
 from zwang.native.errors import NotNativeError
 from zwang.native.webassembly import FUSED, ROUNDED_TWICE, Module
-from zwang.simulation.run_setup import RunRequest, set_up
+from zwang.simulation.run_setup import set_up
 from zwang.simulation.switching import refuse_switches
 from zwang.thresholds import DEFAULT_RTOL
-
-FRAMES_A_SECOND = 60
-"""Samples a second of the run that a page takes the steps of, the first of which they decide."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +116,7 @@ def browser_program(
         ModelError: for a start that a run refuses, or an operation that cannot be printed.
     """
     refuse_switches(model, "code")
-    asked = _request(model, q0, v0, duration, rtol, t0)
+    asked = typical_run(model, q0, v0, duration=duration, rtol=rtol, t0=t0)
     steps = BrowserSteps(asked, set_up(asked))
     module = Module()
     try:
@@ -149,17 +147,4 @@ def browser_program(
         tuple(name for name, _ in parameters(model)),
         steps.turning,
         module.instructions,
-    )
-
-
-def _request(model: Model, q0, v0, duration: float, rtol: float, t0: float) -> RunRequest:
-    """A run as `zw.simulate` asks for it, with its defaults."""
-    return RunRequest(
-        model=model,
-        state=model.state(q0, v0, t0),
-        instants=np.linspace(t0, t0 + duration, max(2, 1 + round(FRAMES_A_SECOND * duration))),
-        span=duration,
-        rtol=rtol,
-        start_tolerance=1e-3,
-        max_steps=2**31,
     )

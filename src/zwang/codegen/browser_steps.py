@@ -13,8 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from zwang.codegen.changes import Changes
+from zwang.codegen.changes import changes_of
 from zwang.codegen.names import parameters, with_parameters
+from zwang.codegen.typical_run import with_pull
 from zwang.compile import native_trace
 from zwang.compile.flat import FlatFunction, Zeros, with_structure, zeros_of
 from zwang.dynamics import functions
@@ -25,7 +26,7 @@ from zwang.dynamics.vector_field import (
     forces_at,
 )
 from zwang.errors import ModelError, Result
-from zwang.objects.record import Record, is_array, replace
+from zwang.objects.record import is_array, replace
 from zwang.simulation.monitor import RECENT
 from zwang.simulation.run_setup import RunRequest, RunSetup
 from zwang.simulation.turning import CHATTER, Turning
@@ -44,16 +45,6 @@ OWN, PULL = "own ", "pull"
 """Beginning of the names of arrays that follow from the parameters; name of the force that pulls,
 added to F.
 """
-
-
-class _Pulled(Record):
-    """F with a further force, shape (nv,)."""
-
-    force: Callable
-    pull: Array
-
-    def __call__(self, q, v, t, p):
-        return self.force(q, v, t, p) + self.pull
 
 
 class PulledDrift(AbstractDrift):
@@ -83,12 +74,7 @@ def _pulled(flow: ConstrainedVectorField, pull) -> ConstrainedVectorField:
     """The flow with a further force, which the forces of gaps, that is events, have in them."""
     if not flow.dynamics.constraints.loose:
         return replace(flow, drift=PulledDrift(drift=flow.drift, pull=pull))
-    return _with_pull(flow, pull)
-
-
-def _with_pull(flow: ConstrainedVectorField, pull) -> ConstrainedVectorField:
-    system = replace(flow.dynamics.system, force=_Pulled(flow.dynamics.system.force, pull))
-    return replace(flow, dynamics=replace(flow.dynamics, system=system))
+    return with_pull(flow, pull)
 
 
 class BrowserSteps:
@@ -103,8 +89,7 @@ class BrowserSteps:
 
     def __init__(self, asked: RunRequest, setup: RunSetup):
         self.model, self.setup, self.asked = asked.model, setup, asked
-        contacts = None if setup.switching is None else setup.switching.contacts
-        self.changes = None if contacts is None else Changes(contacts, float(asked.span))
+        self.changes = changes_of(setup)
         self.state = STATE if self.changes is None else (*STATE, *LOOSE)
         pull = np.zeros(self.model.system.nv)
         given = _pulled(setup.flow, pull), setup.events, setup.tolerances
@@ -219,7 +204,7 @@ class BrowserSteps:
         def push(flow, events, tolerances, t, y, *modes):
             state, held = flow.state(t, y), _held(flow, modes)
             if isinstance(held.drift, PulledDrift):
-                held = _with_pull(held, held.drift.pull)
+                held = with_pull(held, held.drift.pull)
             return forces(state, acting_at(held.dynamics, state))
 
         return self._of_numbers(push, *self.at)
@@ -256,12 +241,21 @@ class BrowserSteps:
         return self._of_numbers(change, *self.at, "fired", "fastest")
 
     def loading(self):
-        """Generalized forces of the gaps as they are held."""
+        """Generalized forces of the gaps as they are held, with the friction that they load."""
+        changes = self.changes
+        assert changes is not None
 
         def load(flow, events, tolerances, t, y, modes):
             state, held = flow.state(t, y), flow.with_input(modes).dynamics
-            gaps = held.constraints.one_sided_rows
-            return (forces_at(held, state)[0][gaps, None] * held.matrix(state)[gaps],)
+            c, gaps, A = held.constraints, held.constraints.one_sided_rows, held.matrix(state)
+            load = forces_at(held, state)[0]
+            pushes, sliding = load[gaps, None] * A[gaps], held.sliding_forces(state, load)
+            for x, friction in zip(changes.contacts.frictions, c.frictions, strict=True):
+                if x.gap >= 0:
+                    rubs = load[friction.indices] @ A[friction.indices]
+                    rubs = rubs + sliding.get(friction.law.name, 0.0)
+                    pushes = pushes.at[x.gap].add(rubs)
+            return (pushes,)
 
         return self._of_numbers(load, *self.at)
 

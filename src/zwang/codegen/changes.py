@@ -33,6 +33,7 @@ from zwang.equations.constraint.base import number_of
 from zwang.errors import Result
 from zwang.objects.record import replace
 from zwang.simulation.contact import Contacts
+from zwang.simulation.run_setup import RunSetup
 from zwang.stepping.manifold import Landing
 from zwang.thresholds import AGREEMENT, AT_INSTANT, CONVERGED, RESOLVED, SOLUTION_ERROR
 
@@ -408,3 +409,9 @@ class Changes:
             return modes, gone(modes)
 
         return jax.lax.while_loop(lambda x: x[1][1], without, (modes, gone(modes)))[0]
+
+
+def changes_of(setup: RunSetup) -> Changes | None:
+    """The gaps and frictions of a run, or None without any."""
+    contacts = None if setup.switching is None else setup.switching.contacts
+    return None if contacts is None else Changes(contacts, float(setup.asked.span))

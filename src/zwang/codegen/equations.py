@@ -15,7 +15,7 @@ from zwang.codegen.functions import refuse_unwritable
 from zwang.codegen.interpreter import expressions
 from zwang.codegen.names import parameters, with_parameters
 from zwang.dynamics import functions
-from zwang.dynamics.model import Model
+from zwang.dynamics.model import Model, refuse_letting_go
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.servo import LeastNorm, PaperLeastNorm, Preferred, Servo, WeightedNorm
@@ -122,6 +122,7 @@ def equations(model: Model) -> Equations:
             model declares singular, limits of actuators, or a control law that is no `zw.Servo`.
     """
     refuse_unwritable(model)
+    refuse_letting_go(model)
     graph, trace = Graph(), None
     named = parameters(model)
     nq, nv = model.system.nq, model.system.nv

@@ -14,15 +14,20 @@ from jax.extend.core import ClosedJaxpr
 from jaxtyping import Array
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
+from zwang.codegen.changes import Changes, changes_of
 from zwang.codegen.names import parameters, with_parameters
+from zwang.codegen.typical_run import typical_run, with_pull
 from zwang.compile import native_trace
 from zwang.dynamics.drift.base import renormalized
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.dynamics.model import Model, refuse_letting_go
+from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
-from zwang.errors import ModelError
+from zwang.errors import ModelError, Result
 from zwang.inputs.arguments import instance
+from zwang.objects.record import replace
 from zwang.servo import Servo
+from zwang.simulation.run_setup import RunSetup, set_up
 from zwang.simulation.switching import refuse_switches
 
 MOST_CORRECTIONS = 8
@@ -31,17 +36,16 @@ VELOCITY_CORRECTIONS = 3
 """Those of velocities at least, where constraints are not holonomic."""
 UNPROJECTED = 1e-8
 """Largest φ, rows at unit length, that a projection may leave."""
-SUCCESS, SINGULAR_MASS, NON_FINITE, NOT_PROJECTED = range(4)
+SUCCESS, SINGULAR_MASS, NON_FINITE, NOT_PROJECTED, NO_MOTION = range(5)
 """What the functions return."""
 
 
 def refuse_unwritable(model: Model) -> None:
-    """Raise unless formulas and code can hold a model.
+    """Raise unless code can hold a model.
 
     Raises:
-        ModelError: for a mass matrix that the model declares singular, constraints that may let go,
-            limits of actuators, a control law that is no `zw.Servo`, or a servo together with
-            nonideal constraints.
+        ModelError: for a mass matrix that the model declares singular, limits of actuators, a
+            control law that is no `zw.Servo`, or a servo together with nonideal constraints.
     """
     instance(model, Model, "model", "a zw.Model")
     if model.singular_mass:
@@ -50,7 +54,6 @@ def refuse_unwritable(model: Model) -> None:
             "has singular_mass=True; choose coordinates in which every velocity has mass."
         )
     refuse_switches(model, "code")
-    refuse_letting_go(model)
     servo = model.servo
     if servo is None:
         return
@@ -77,13 +80,42 @@ class ModelFunctions:
     Attributes:
         model: the model.
         method: of A⊕; code has the one that takes no rank decision.
+        start: q and v at which what may let go is measured; without it such a model is refused.
     """
 
     model: Model
     method: AbstractPseudoinverse = dataclasses.field(default_factory=Proximal)
+    start: tuple[np.ndarray, np.ndarray] | None = None
 
     def __post_init__(self) -> None:
         refuse_unwritable(self.model)
+        if self.start is None:
+            refuse_letting_go(self.model)
+
+    @cached_property
+    def loose(self) -> tuple[str, ...]:
+        """Names of the gaps and dry frictions."""
+        return () if self.changes is None else tuple(self.changes.contacts.names)
+
+    @cached_property
+    def _setup(self) -> RunSetup | None:
+        """A run's, of a model that may let go."""
+        if self.start is None or not self.model.constraints.loose:
+            return None
+        return set_up(typical_run(self.model, *self.start, pseudoinverse=self.method))
+
+    @cached_property
+    def changes(self) -> Changes | None:
+        """How gaps and frictions are held, or None without any."""
+        return None if self._setup is None else changes_of(self._setup)
+
+    def _flow(self, p, applied=None) -> ConstrainedVectorField:
+        """The motion of a model that may let go, with a force applied."""
+        assert self._setup is not None
+        own = self.model.parameters(with_parameters(self.model, p))
+        flow = self._setup.flow
+        flow = replace(flow, dynamics=replace(flow.dynamics, p=own))
+        return flow if applied is None else with_pull(flow, applied)
 
     @cached_property
     def parameters(self) -> tuple[tuple[str, float], ...]:
@@ -100,18 +132,20 @@ class ModelFunctions:
 
     @cached_property
     def _dynamics(self) -> Dynamics:
-        return self.model.dynamics(pseudoinverse=self.method)
+        return self.model.dynamics(pseudoinverse=self.method, lets_go=self.start is not None)
 
-    def dynamics(self, p) -> Dynamics:
-        """The equation of motion with given parameters."""
+    def dynamics(self, p, modes=None) -> Dynamics:
+        """The equation of motion with given parameters, as gaps and frictions are held."""
+        if modes is not None:
+            return self._flow(p).with_input(modes).dynamics
         own = self.model.parameters(with_parameters(self.model, p))
         return dataclasses.replace(self._dynamics, p=own)
 
-    def evaluate(self, treated, q, v, t, p, applied) -> tuple:
+    def evaluate(self, treated, q, v, t, p, applied, modes=None) -> tuple:
         """q̇, v̇, force of the constraints, u, and a code, with a force applied; at a velocity
         that is brought onto the constraints before where that is wanted (`treated`), as at a stage.
         """
-        dynamics, s = self.dynamics(p), State(q, v, t)
+        dynamics, s = self.dynamics(p, modes), State(q, v, t)
         A, _, psi = dynamics.linearized(s)
         mass = dynamics.mass(s, A)
         gauss, rows = dynamics.gauss(mass, A), dynamics.constraints.velocity_rows
@@ -132,12 +166,12 @@ class ModelFunctions:
         code = jnp.where(mass.is_positive(), code, SINGULAR_MASS)
         return dynamics.system.rate(q, v, t, dynamics.p), acceleration, force, u, code
 
-    def project(self, q, v, t, p) -> tuple:
+    def project(self, q, v, t, p, modes=None) -> tuple:
         """q and v on the constraints, by the least change in the mass metric, and a code.
 
         One text of A, its factor and both corrections is gone through until φ is round-off.
         """
-        dynamics, rows = self.dynamics(p).passive, self.model.constraints
+        dynamics, rows = self.dynamics(p, modes).passive, self.model.constraints
         held, moving = rows.position_rows, rows.velocity_rows
         rolls = len(held) < len(moving)
 
@@ -172,10 +206,10 @@ class ModelFunctions:
         dynamics = self.dynamics(p)
         return (dynamics.system.rate(q, v, t, dynamics.p),)
 
-    def violation(self, q, v, t, p) -> tuple:
+    def violation(self, q, v, t, p, modes=None) -> tuple:
         """Largest residual at position and velocity level."""
         largest = lambda x: jnp.max(jnp.abs(x), initial=0.0)
-        phi, psi = self.dynamics(p).residuals(State(q, v, t))
+        phi, psi = self.dynamics(p, modes).residuals(State(q, v, t))
         return (jnp.maximum(largest(phi), largest(psi)),)
 
     def energy(self, q, v, t, p) -> tuple:
@@ -186,6 +220,27 @@ class ModelFunctions:
         assert potential is not None
         return (0.5 * (v @ mass.apply(v)) + jnp.asarray(potential(q, t, dynamics.p)),)
 
+    def events(self, q, v, t, p, applied, modes) -> tuple:
+        """What rises through zero where a gap or a friction is held otherwise from then on."""
+        assert self._setup is not None
+        y = jnp.concatenate([q, v])
+        return (self._setup.events(self._flow(p, applied), modes, t, y),)
+
+    def change(self, q, v, t, p, applied, modes, fired, fastest) -> tuple:
+        """q, v and how all is held from a state on, the largest speed of all impacts, and a
+        code.
+        """
+        assert self._setup is not None and self.changes is not None
+        given = self._flow(p, applied), self._setup.events, t, jnp.concatenate([q, v])
+        held = self.changes.held(*given, modes, fired > 0, fastest)
+        code = jnp.where(jnp.all(jnp.isfinite(held.y)), SUCCESS, NON_FINITE)
+        code = jnp.where(held.result == Result.SUCCESS, code, NO_MOTION)
+        return held.y[: len(q)], held.y[len(q) :], held.modes, held.fastest, code
+
+    def arguments(self, function: Callable) -> list[str]:
+        """Names of what one of the functions takes."""
+        return [x for x in signature(function).parameters if self.loose or x != "modes"]
+
     def traced(self, function: Callable) -> ClosedJaxpr:
         """One of the functions above as a program."""
         shapes = {
@@ -195,9 +250,12 @@ class ModelFunctions:
             "t": np.zeros(()),
             "p": np.zeros(len(self.parameters)),
             "applied": np.zeros(self.model.system.nv),
+            "modes": np.zeros(len(self.loose)),
+            "fired": np.zeros(len(self.loose)),
+            "fastest": np.zeros(()),
         }
         with native_trace():
-            return jax.make_jaxpr(function)(*(shapes[x] for x in signature(function).parameters))
+            return jax.make_jaxpr(function)(*(shapes[x] for x in self.arguments(function)))
 
 
 def _driven(dynamics: Dynamics, eq: Equation) -> tuple[Equation, Array]:

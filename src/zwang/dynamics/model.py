@@ -333,9 +333,9 @@ def refuse_letting_go(model: Model) -> None:
     if loose := model.constraints.loose:
         raise ModelError(
             f"{model.name}: constraint {loose[0]!r} may let go, which only zw.simulate, zw.batch, "
-            "zw.sweep, zw.check and zw.analysis.equilibrium follow, and zw.analysis.final_state "
-            "differentiates; take the equations that hold at a state by zw.contact_mode(model, q, "
-            "v), or leave it out here."
+            "zw.sweep, zw.check, zw.analysis.equilibrium, C, FMUs and pages follow, and "
+            "zw.analysis.final_state differentiates; take the equations that hold at a state by "
+            "zw.contact_mode(model, q, v), or leave it out here."
         )
 
 

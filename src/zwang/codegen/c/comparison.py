@@ -6,7 +6,7 @@ import numpy as np
 
 from zwang.codegen.c.library import Library
 from zwang.codegen.c.source import CCode
-from zwang.codegen.samples import samples
+from zwang.codegen.samples import samples, with_nothing_loose
 from zwang.errors import ModelError
 
 AGREES = 1e-9
@@ -31,7 +31,7 @@ def agreement(code: CCode, q0=None, v0=None, states: int = 1000, seed: int = 1) 
         ModelError: without a C compiler, or if one differs by more than 1e-9.
     """
     library = Library(code)
-    given = samples(code.functions.model, q0, v0, states, seed=seed)
+    given = samples(with_nothing_loose(code.functions.model), q0, v0, states, seed=seed)
     reference = given.reference()
     found = [library.motion(*x) for x in zip(given.q, given.v, given.t, given.p, strict=True)]
     vdot, forces, u = (np.array([f[i] for f in found]) for i in range(3))

@@ -85,6 +85,7 @@ class Library:
             self._folder = kept.pop_all()  # goes when this object does
         system = code.functions.model.system
         self.nq, self.nv, self.nu = system.nq, system.nv, len(code.functions.actuators)
+        self.loose = len(code.functions.loose)
         self.p = np.array([x for _, x in code.functions.parameters])
 
     def _call(self, name: str, *given, result: type | None = ctypes.c_int):
@@ -101,40 +102,58 @@ class Library:
             raise ModelError(f"{self.code.name}_{name} returns code {out}.")
         return out
 
-    def motion(self, q, v, t=0.0, p=None, applied=None):
-        """v̇, constraint force and u at a state."""
+    def motion(self, q, v, t=0.0, p=None, applied=None, modes=None):
+        """v̇, constraint force and u at a state; with all gaps open by default."""
         vdot, force, u = np.zeros(self.nv), np.zeros(self.nv), np.zeros(max(self.nu, 1))
         given = [_doubles(x) for x in (q, v)]
         pushed = None if applied is None else _doubles(applied)
-        self._call("motion", *given, float(t), self._p(p), pushed, vdot, force, u)
+        self._call("motion", *given, float(t), *self._p(p, modes), pushed, vdot, force, u)
         return vdot, force, u[: self.nu]
 
-    def step(self, h: float, t: float, q, v, p=None, applied=None, steps: int = 1):
-        """t, q and v after fixed steps."""
+    def step(self, h: float, t: float, q, v, p=None, applied=None, steps: int = 1, modes=None):
+        """t, q and v after fixed steps; `modes`, an array, are changed in place."""
         q, v, time = _doubles(q), _doubles(v), np.array([float(t)])
         pushed = None if applied is None else _doubles(applied)
         for _ in range(steps):
-            self._call("step", float(h), time, q, v, self._p(p), pushed)
+            self._call("step", float(h), time, q, v, *self._p(p, modes), pushed)
         return float(time[0]), q, v
 
-    def project(self, q, v, t=0.0, p=None):
+    def project(self, q, v, t=0.0, p=None, modes=None):
         """q and v on the constraints."""
         q, v = _doubles(q), _doubles(v)
-        self._call("project", q, v, float(t), self._p(p))
+        self._call("project", q, v, float(t), *self._p(p, modes))
+        return q, v
+
+    def events(self, q, v, t=0.0, p=None, applied=None, modes=None) -> np.ndarray:
+        """What rises through zero where gaps and frictions are held otherwise."""
+        found, given = np.zeros(self.loose), (_doubles(q), _doubles(v))
+        pushed = None if applied is None else _doubles(applied)
+        self._call("events", *given, float(t), *self._p(p, modes), pushed, found, result=None)
+        return found
+
+    def change(self, q, v, modes, t=0.0, p=None, applied=None, events=None):
+        """q and v from an instant on; `modes`, an array, are changed in place."""
+        q, v, fired = _doubles(q), _doubles(v), None if events is None else _doubles(events)
+        pushed = None if applied is None else _doubles(applied)
+        self._call("change", q, v, float(t), *self._p(p, modes), pushed, fired)
         return q, v
 
     def energy(self, q, v, t=0.0, p=None) -> float:
         """Kinetic and potential energy [J]."""
-        given = _doubles(q), _doubles(v), float(t), self._p(p)
+        given = _doubles(q), _doubles(v), float(t), self._p(p)[0]
         return self._call("energy", *given, result=ctypes.c_double)
 
-    def violation(self, q, v, t=0.0, p=None) -> float:
+    def violation(self, q, v, t=0.0, p=None, modes=None) -> float:
         """Largest residual."""
-        given = _doubles(q), _doubles(v), float(t), self._p(p)
+        given = _doubles(q), _doubles(v), float(t), *self._p(p, modes)
         return self._call("violation", *given, result=ctypes.c_double)
 
-    def _p(self, p) -> np.ndarray:
-        return _doubles(np.append(self.p if p is None else p, 0.0))
+    def _p(self, p, modes=None) -> tuple[np.ndarray, ...]:
+        """Parameters, and how gaps and frictions are held if there are any."""
+        given = _doubles(np.append(self.p if p is None else p, 0.0))
+        if not self.loose:
+            return (given,)
+        return given, np.zeros(self.loose + 1) if modes is None else modes
 
 
 def _doubles(x) -> np.ndarray:

@@ -11,14 +11,18 @@ from __future__ import annotations
 import dataclasses
 import importlib.resources
 from collections.abc import Mapping
-from inspect import signature
 from pathlib import Path
 
 import numpy as np
 
-from zwang.codegen.functions import ModelFunctions
+from zwang.codegen.functions import ModelFunctions, refuse_unwritable
 from zwang.codegen.names import identifier
-from zwang.codegen.samples import Samples, refuse_nearly_parallel, samples
+from zwang.codegen.samples import (
+    Samples,
+    refuse_nearly_parallel,
+    samples,
+    with_nothing_loose,
+)
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.files import write_files
@@ -82,6 +86,13 @@ def c_code(model: Model, q0=None, v0=None, *, name: str | None = None) -> CCode:
         NAME_project        q and v onto the constraints
         NAME_step           one fixed step (Runge-Kutta of order 4) with projection
 
+    and of a model with gaps or dry frictions, all of whose functions take how these are held,
+
+        NAME_events         what rises through zero where that changes
+        NAME_change         impacts, and how all is held from a state on
+
+    which NAME_step calls at the instants within a step.
+
     What is printed are the instructions that native code of the model executes: A, b, M and F with
     every zero of their structure left out, and A⊕ by elimination, which takes no rank decision
     (three proximal sweeps), so that redundant rows and singular configurations need nothing more. A
@@ -104,17 +115,19 @@ def c_code(model: Model, q0=None, v0=None, *, name: str | None = None) -> CCode:
         >>> zw.c_code(model, q0=[1.0, 0.0], v0=[0.0, 0.0]).write("firmware")
     """
     require_float64()
-    found = ModelFunctions(model)
+    open_model = with_nothing_loose(model)
     prefix = identifier(label(model.name if name is None else name, "c_code: name"))
     prefix = prefix if prefix[0].isalpha() else f"m_{prefix}"
-    states = samples(model, q0, v0, DRIVER_STATES)
-    refuse_nearly_parallel(model, states)
+    refuse_unwritable(model)
+    states = samples(open_model, q0, v0, DRIVER_STATES)
+    refuse_nearly_parallel(open_model, states)
     start = states.start
+    found = ModelFunctions(model, start=start)
     return CCode(
         prefix,
         _header(found, prefix, *start),
         _source(found, prefix),
-        _driver(prefix, states),
+        _driver(found, prefix, states),
         found,
         *start,
     )
@@ -149,8 +162,26 @@ def _header(found: ModelFunctions, name: str, q0, v0) -> str:
         "Q0": shown(q0),
         "V0": shown(v0),
         "ENERGY": "" if system.potential is None else template("energy.h.in", {"name": name}),
+        **_words(found, name),
+        "LOOSE": "",
+        "NLOOSE": str(len(found.loose)),
+        "NAMES": listed("modes", found.loose),
     }
+    if found.loose:
+        words["LOOSE"] = template("letting_go.h.in", words)
     return template("header.h.in", words)
+
+
+def _words(found: ModelFunctions, name: str) -> dict[str, str]:
+    """How functions get and pass on how gaps and frictions are held."""
+    if not found.loose:
+        return {"GIVEN": "", "CHANGED": "", "PASSED": "", "CODES": ""}
+    return {
+        "GIVEN": ", const double *modes",
+        "CHANGED": ", double *modes",
+        "PASSED": ", modes",
+        "CODES": f",\n    {name.upper()}_NO_MOTION = 4,\n    {name.upper()}_CHATTERING = 5",
+    }
 
 
 def _comment(text: str) -> str:
@@ -166,13 +197,17 @@ def _sizes(found: ModelFunctions) -> dict[str, int]:
         "NP": len(found.parameters),
         "NU": len(found.actuators),
         "NM": found.model.constraints.m,
-    }
+    } | ({"LOOSE": len(found.loose)} if found.loose else {})
 
 
 def _source(found: ModelFunctions, name: str) -> str:
     """The file: what is printed from the model's functions, and what is the same for all."""
-    printed = [_printed(found, *each) for each in RESULTS.items()]
-    words = {"NAME": name.upper(), "name": name, "ENERGY": ""}
+    results = RESULTS | OF_LOOSE if found.loose else RESULTS
+    printed = [_printed(found, *each) for each in results.items()]
+    words = {"NAME": name.upper(), "name": name, "ENERGY": "", "LOOSE": "", **_words(found, name)}
+    words["STEP"] = "static int stepped" if found.loose else f"int {name}_step"
+    if found.loose:
+        words["LOOSE"] = template("letting_go.c.in", words)
     if found.model.system.potential is not None:
         printed.append(_printed(found, "energy", ("E",)))
         words["ENERGY"] = template("energy.c.in", words)
@@ -189,12 +224,17 @@ RESULTS = {
     "violation": ("worst",),
 }
 """Functions that are printed, with names of their results."""
+OF_LOOSE = {
+    "events": ("values",),
+    "change": ("q_after", "v_after", "after", "reached", "code"),
+}
+"""Those of a model that may let go."""
 
 
 def _printed(found: ModelFunctions, name: str, results: tuple[str, ...]) -> CFunction:
     function = getattr(found, name)
     try:
-        return c_function(found.traced(function), name, [*signature(function).parameters], results)
+        return c_function(found.traced(function), name, found.arguments(function), results)
     except NotNativeError as error:
         raise ModelError(
             f"{found.model.name}: its functions use {error}, which cannot be written in C; write "
@@ -202,7 +242,7 @@ def _printed(found: ModelFunctions, name: str, results: tuple[str, ...]) -> CFun
         ) from None
 
 
-def _driver(name: str, states: Samples) -> str:
+def _driver(found: ModelFunctions, name: str, states: Samples) -> str:
     rows = lambda values: ",\n    ".join(
         "{" + (", ".join(constant(x) for x in row) or "0") + "}" for row in values
     )
@@ -218,5 +258,7 @@ def _driver(name: str, states: Samples) -> str:
             "T": ", ".join(map(constant, states.t)),
             "P": rows(states.p),
             "EXPECTED": rows(reference.acceleration),
+            "MODES": f"double modes[{name.upper()}_LOOSE + 1] = {{0}};" if found.loose else "",
+            "PASSED": _words(found, name)["PASSED"],
         },
     )

@@ -22,6 +22,7 @@ class Interface:
         actuators: names of the controls.
         q0, v0: start.
         step: length of its own steps [s], a parameter of the unit; None where it chooses them.
+        loose: names of gaps and dry frictions, whose events have indicators.
         python: whether Python computes the motion: then there is no model exchange, and snapshots
             of the state are not written as bytes.
     """
@@ -33,6 +34,7 @@ class Interface:
     q0: np.ndarray
     v0: np.ndarray
     step: float | None
+    loose: tuple[str, ...] = ()
     python: bool = False
 
 
@@ -94,6 +96,9 @@ def variables(shown: Interface) -> list[Variable]:
         initial="calculated",
         meaning="largest residual of the constraints",
     )
+    meaning = "rises through zero where this is held otherwise from then on"
+    for name in shown.loose:
+        add(f"event.{name}", "local", "continuous", initial="calculated", meaning=meaning)
     return found
 
 
@@ -107,7 +112,7 @@ def fmi2(shown: Interface, token: str, listed: list[Variable], sources: list[str
             "guid": token,
             "generationTool": _tool(),
             "variableNamingConvention": "flat",
-            "numberOfEventIndicators": "0",
+            "numberOfEventIndicators": str(len(shown.loose)),
         },
     )
     for kind, attributes in _kinds(shown, "FMUstate").items():
@@ -164,6 +169,8 @@ def fmi3(shown: Interface, token: str, listed: list[Variable]) -> bytes:
     for part, chosen in _structure(listed).items():
         for v in chosen:
             ET.SubElement(structure, words[part], {"valueReference": str(v.reference)})
+    for v in listed[len(listed) - len(shown.loose) :]:
+        ET.SubElement(structure, "EventIndicator", {"valueReference": str(v.reference)})
     return _written(root)
 
 
@@ -212,7 +219,11 @@ def _structure(listed: list[Variable]) -> dict[str, list[Variable]]:
     return {
         "Outputs": [v for v in listed if v.causality == "output"],
         "Derivatives": [v for v in listed if v.derivative is not None],
-        "InitialUnknowns": [v for v in listed if v.initial == "calculated"],
+        "InitialUnknowns": [
+            v
+            for v in listed
+            if v.initial == "calculated" and (v.causality == "output" or v.derivative is not None)
+        ],
     }
 
 

@@ -158,8 +158,15 @@ def _without_python(model: Model, q0, v0, step: float | None, name: str | None) 
     code = c_code(model, q0, v0, name=name)
     found, step = code.functions, UNIT_STEP if step is None else step
     names = found.parameters, found.actuators
-    shown = Interface(code.name, model.system, *names, code.q0, code.v0, step)
+    shown = Interface(code.name, model.system, *names, code.q0, code.v0, step, found.loose)
+    given = "c->q, c->v, c->time, c->p, c->modes, c->applied, c->events"
     words = {"NAME": code.name.upper(), "STEP": repr(step), "DRIFT": DRIFT}
+    words |= {
+        "LOOSE": str(len(found.loose)),
+        "MODES": ", c->modes" if found.loose else "",
+        "EVENTS": f"\n    {code.name}_events({given});" if found.loose else "",
+        "TURN": f"{code.name}_change({given})" if found.loose else "0",
+    }
     sources = {f"{code.name}.h": code.header, f"{code.name}.c": code.source}
     digest = (code.source + code.header).encode()
     return _Content(shown, "instance.c.in", words, sources, {}, digest)
@@ -172,7 +179,7 @@ def _with_python(
     unit = PythonUnit.of(model, q0, v0, given)
     prefix = identifier(label(model.name if name is None else name, "fmu: name"))
     shown = Interface(
-        prefix, model.system, unit.parameters, unit.actuators, unit.q0, unit.v0, None, True
+        prefix, model.system, unit.parameters, unit.actuators, unit.q0, unit.v0, None, python=True
     )
     start = [x.start or 0.0 for x in variables(shown)]
     words = {

@@ -1,0 +1,57 @@
+"""The run whose motion code is printed of, and forces that are added to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Array
+
+from zwang.algebra.pseudoinverse import AbstractPseudoinverse
+from zwang.dynamics.model import Model
+from zwang.dynamics.vector_field import ConstrainedVectorField
+from zwang.objects.record import Record, replace
+from zwang.simulation.run_setup import RunRequest
+from zwang.thresholds import DEFAULT_RTOL
+
+FRAMES_A_SECOND = 60
+"""Samples a second of the run, the first of which decide its first step."""
+
+
+def typical_run(
+    model: Model,
+    q0,
+    v0,
+    *,
+    duration: float = 10.0,
+    rtol: float = DEFAULT_RTOL,
+    t0: float = 0.0,
+    pseudoinverse: AbstractPseudoinverse | None = None,
+) -> RunRequest:
+    """A run as `zw.simulate` asks for it, with its defaults."""
+    return RunRequest(
+        model=model,
+        state=model.state(q0, v0, t0),
+        instants=np.linspace(t0, t0 + duration, max(2, 1 + round(FRAMES_A_SECOND * duration))),
+        span=duration,
+        rtol=rtol,
+        start_tolerance=1e-3,
+        max_steps=2**31,
+        pseudoinverse=pseudoinverse,
+    )
+
+
+class _Pulled(Record):
+    """F with a further force, shape (nv,)."""
+
+    force: Callable
+    pull: Array
+
+    def __call__(self, q, v, t, p):
+        return self.force(q, v, t, p) + self.pull
+
+
+def with_pull(flow: ConstrainedVectorField, pull) -> ConstrainedVectorField:
+    """The flow with a further force, shape (nv,)."""
+    system = replace(flow.dynamics.system, force=_Pulled(flow.dynamics.system.force, pull))
+    return replace(flow, dynamics=replace(flow.dynamics, system=system))
