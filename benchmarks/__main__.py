@@ -41,6 +41,7 @@ NAMES = (
     "first",
     "batch",
     "gradients",
+    "learning",
     "hierarchy",
     "modules",
     "robots",

@@ -5,9 +5,11 @@ programs.
 from __future__ import annotations
 
 import enum
+import functools
 import re
 from typing import Any
 
+from zwang.messages import code_of, reference
 from zwang.remedy import (
     LONGER_STEP,
     LOOSER,
@@ -33,7 +35,24 @@ def shortened(sentence: str) -> str:
     return _LONG_WORD.sub(ends, sentence)
 
 
-class ModelError(ValueError):
+class ExplainedError(Exception):
+    """An error whose sentence a section of the page of messages explains.
+
+    Attributes:
+        code: name of the section, which `zwang explain CODE` shows; Python prints that command
+            below a traceback.
+    """
+
+    @property
+    def code(self) -> str:
+        return code_of(str(self), self.__traceback__)
+
+    @functools.cached_property
+    def __notes__(self) -> list[str]:
+        return [reference(self.code)]
+
+
+class ModelError(ExplainedError, ValueError):
     """A model, a state or an argument is wrong; the sentence says what, got, expected and how to
     fix it.
     """
@@ -54,7 +73,7 @@ class NotFiniteError(ModelError):
         self.constraint = constraint
 
 
-class SimulationError(RuntimeError):
+class SimulationError(ExplainedError, RuntimeError):
     """A run stopped before its end.
 
     Attributes:
@@ -68,7 +87,7 @@ class SimulationError(RuntimeError):
         self.run = run
 
 
-class OutputError(OSError):
+class OutputError(ExplainedError, OSError):
     """A file or folder could not be written, for lack of room or of rights; the sentence says which
     and why. Files that stood there before are unchanged.
     """

@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from zwang.cli.analysis import numbers, ranges
+import zwang as zw
+from zwang.cli.analysis import numbers, ranges, warn_of_degrees
 from zwang.cli.failure import UserError
 from zwang.cli.values import number_or_list
 
@@ -27,3 +28,18 @@ def test_inputs_and_ranges_have_units_too():
 def test_what_is_no_unit_is_said_so(typed):
     with pytest.raises(UserError, match="expected a finite number, as 0.3, 20deg"):
         number_or_list(typed, "--set x")
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "warned"),
+    [
+        ("A", (0.0, 360.0), True),
+        ("crank.angle", (-90.0, 0.0), True),
+        ("A", (0.0, 4 * math.pi), False),
+        ("A", (0.0, 6.2832), False),
+        ("coupler.x", (0.0, 90.0), False),
+    ],
+)
+def test_an_angle_that_is_probably_in_degrees_is_warned_of(name, values, warned, capsys):
+    warn_of_degrees(zw.gallery.load("four-bar").mechanism, {name: values})
+    assert ("turns, as angles are radians" in capsys.readouterr().err) == warned

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from zwang.errors import ModelError, OutputError, SimulationError
+from zwang.messages import messages
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ def outcome(case: Case, folder: Path, command: Callable) -> tuple[int | None, st
     try:
         found = case.do(folder)
     except (ModelError, OutputError, SimulationError) as error:
+        assert error.code in messages()
         return None, str(error)
     return None, found if isinstance(found, str) else "(accepted without a word)"
 

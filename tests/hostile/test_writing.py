@@ -141,7 +141,7 @@ def test_a_command_on_a_full_disk_ends_in_a_sentence_and_keeps_earlier_files(
     with room(1000):
         assert main([*words, "--out", "out"]) == 1
     said = capsys.readouterr().err
-    assert f"cannot write out/{file}: file too large; what stood there is unchanged." in said
+    assert f"cannot write out/{file}: file too large; what stood there is unchanged (" in said
     assert "Traceback" not in said
     assert earlier.read_bytes() == b"old" and os.listdir("out") == [file]
 
@@ -174,7 +174,7 @@ def test_a_fault_at_the_end_leaves_the_earlier_file_and_nothing_else(
     path = tmp_path / "a.txt"
     write_bytes(path, b"old")
     monkeypatch.setattr(os, call, fails)
-    with pytest.raises(OutputError, match=r"cannot write .*; what stood there is unchanged\.$"):
+    with pytest.raises(OutputError, match=r"cannot write .*; what stood there is unchanged\.\n\("):
         write_bytes(path, b"new")
     assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["a.txt"]
 

@@ -1,5 +1,7 @@
 """Environments: the checks of gymnasium itself, episodes, and a policy that holds the pole up."""
 
+import os
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -50,6 +52,24 @@ def test_the_same_seed_gives_the_same_episode(env):
     np.testing.assert_array_equal(*seen)
     other, _ = env.reset(seed=6)
     assert not np.array_equal(other, seen[0][0])
+
+
+def test_an_action_may_be_of_float32_or_a_list(env):
+    """As policies give it: each takes a way of its own through the checks."""
+    seen = []
+    for action in ([0.5], np.array([0.5]), np.array([0.5], np.float32)):
+        env.reset(seed=5)
+        seen.append(env.step(action)[0])
+    np.testing.assert_array_equal(seen[0], seen[1])
+    np.testing.assert_array_equal(seen[0], seen[2])
+    with pytest.raises(zw.ModelError, match=r"action\[0\] is nan"):
+        env.step(np.array([np.nan], np.float32))
+
+
+def test_threads_begin_where_their_work_is_worth_it(plant, envs):
+    assert envs._cores == 1
+    many = zw.environment(plant, height, limits=20.0, members=1_000_000)
+    assert many._cores == (os.cpu_count() or 1)
 
 
 def test_a_start_is_random_and_on_the_constraints(env):

@@ -12,7 +12,7 @@ it.
 | `startup.py` | float64 and the compile cache |
 | `progress.py`, `timing.py`, `summary_table.py` | progress, time spent, closing table |
 | `failure.py`, `advice.py` | one sentence and an exit code, with advice that fits a command line |
-| `explain.py`, `messages.md` | what messages mean, also a page of the documentation |
+| `explain.py` | what messages mean |
 | `words.py` | words of a command line as values |
 | `terminal.py` | text on the terminal, control codes escaped |
 | `interruption.py` | Ctrl-C, which must not lose a run |
@@ -38,7 +38,7 @@ import typer
 
 import zwang
 from zwang.cli.advice import options_of
-from zwang.cli.failure import FAULT, heard, sentence_of
+from zwang.cli.failure import FAULT, heard, referred, sentence_of
 from zwang.cli.terminal import complain, ready
 from zwang.cli.words import Command, Commands, filled
 from zwang.errors import ModelError
@@ -205,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if debug:
             raise
         sentence, code = sentence_of(error)
-        complain(sentence)
+        complain(referred(sentence, error))
         return code
     finally:
         speak_of(None)  # to a program that goes on, Python

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from zwang.analysis.result import AbstractResult
     from zwang.dynamics.model import Model
+    from zwang.mechanism import Mechanism
     from zwang.plots import Picture
 
 Value = TypeVar("Value")
@@ -74,6 +75,38 @@ def subject_of(model: str, set_: list[str] | None) -> tuple[Any, dict[str, Any]]
             return read(file, **chosen), {}
     target = load_target(model, given)
     return target.model, {"q": target.q0, "params": target.params}
+
+
+def warn_of_degrees(subject: Mechanism | Model, typed: Mapping[str, Sequence[float]]) -> None:
+    """Warn of angles of more than a turn which are round numbers, as degrees are.
+
+    Args:
+        subject: a mechanism or a model.
+        typed: values of each input.
+    """
+    from zwang.mechanism.degrees import TURN
+
+    for name, values in typed.items():
+        large = max(map(float, values), key=abs)
+        round_ = abs(large) > TURN and large == round(large, 2)
+        if round_ and _unit(subject, name) == "rad":
+            warn(
+                f"{name} goes to {large:g} rad, {abs(large) / TURN:.3g} turns, as angles are "
+                f"radians; {large:g}° is {large:g}deg"
+            )
+
+
+def _unit(subject: Mechanism | Model, name: str) -> str | None:
+    """The unit of a joint or a coordinate; None of a name that there is not."""
+    from zwang.mechanism import Mechanism
+    from zwang.mechanism.registry import JOINT_KINDS
+
+    if isinstance(subject, Mechanism):
+        joint = subject.joints.get(name)
+        if joint is not None and (own := JOINT_KINDS[joint.kind].coordinate) is not None:
+            return own.unit
+        subject = subject.model
+    return dict(zip(subject.system.coordinates, subject.system.units, strict=True)).get(name)
 
 
 def publish(

@@ -2,55 +2,28 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
 from zwang.cli.failure import UserError
 from zwang.cli.terminal import say
 from zwang.inputs.suggestions import did_you_mean
-
-PAGE = Path(__file__).with_name("messages.md")
-"""The page of the documentation that explains messages, a section each."""
-SECTION = re.compile(r"^## (\S+)\n\n> ([^\n]+)\n\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+from zwang.messages import Message, code_of_words, messages, reference
 
 LINK = re.compile(r"\[([^\]]+)\]\(([\w-]+\.md)\)")
 """A page of the documentation."""
+NAMED = re.compile(r"\(zwang explain (\S+)\)")
+"""How a message that was printed names its section."""
 
 
-class Message(NamedTuple):
-    """A message and what is behind it.
-
-    Attributes:
-        code: what `zwang explain` calls it.
-        words: part of the message, with "…" for what differs.
-        text: what it means and what to do, in Markdown.
+def explained(sentence: str, code: str | None = None) -> str:
+    """A sentence with the command that explains it: of a code, or of the message that its words
+    are, where there is one.
     """
-
-    code: str
-    words: str
-    text: str
-
-    def says(self, sentence: str) -> bool:
-        """Whether a sentence of the library is this message."""
-        parts = map(re.escape, self.words.split("…"))
-        return re.search(".*".join(parts), " ".join(sentence.split())) is not None
-
-
-@functools.cache
-def messages() -> dict[str, Message]:
-    """All messages that are explained, by their codes."""
-    found = SECTION.findall(PAGE.read_text(encoding="utf-8"))
-    return {code: Message(code, words, text.strip()) for code, words, text in found}
-
-
-def explained(sentence: str) -> str:
-    """A sentence with the command that explains it, where there is one."""
-    code = next((x.code for x in messages().values() if x.says(sentence)), None)
-    return sentence if code is None else f"{sentence.rstrip('.')} (zwang explain {code})."
+    code = code or code_of_words(sentence)
+    return sentence if code is None else f"{sentence.rstrip('.')} {reference(code)}."
 
 
 def command(
@@ -69,6 +42,7 @@ def command(
     [cyan]zwang explain "the step limit"[/]      a message, or some words of it
     """
     known, asked = messages(), " ".join(words or [])
+    asked = named[-1] if (named := NAMED.findall(asked)) else asked
     found = [x for x in known.values() if not asked or x.code == asked or x.says(asked)]
     found = found or [x for x in known.values() if _has(x, asked)]
     if not found:

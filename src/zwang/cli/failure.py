@@ -40,7 +40,6 @@ def heard(command: Callable[..., int]) -> Callable[..., int]:
 
 def sentence_of(error: BaseException) -> tuple[str, int]:
     """The sentence and the exit code for an error."""
-    from zwang.cli.explain import explained
     from zwang.errors import ModelError, OutputError
 
     if isinstance(error, KeyboardInterrupt):
@@ -48,7 +47,7 @@ def sentence_of(error: BaseException) -> tuple[str, int]:
     if isinstance(error, InterruptedCommandError):
         return one_line(f"{fitted(str(error))}."), INTERRUPTED
     if isinstance(error, (UserError, ModelError)):
-        return one_line(explained(fitted(str(error)))), WRONG_INPUT
+        return one_line(fitted(str(error))), WRONG_INPUT
     if isinstance(error, OutputError):
         return one_line(fitted(str(error))), FAULT
     if isinstance(error, PARSER_ERROR):
@@ -65,6 +64,19 @@ def sentence_of(error: BaseException) -> tuple[str, int]:
         "trace)",
         FAULT,
     )
+
+
+def referred(sentence: str, error: BaseException) -> str:
+    """The sentence for an error with the command that explains it; Ctrl-C and faults of zwang's own
+    have none.
+    """
+    from zwang.cli.explain import explained
+    from zwang.errors import ExplainedError
+    from zwang.messages import code_of
+
+    if not isinstance(error, (UserError, ExplainedError, PARSER_ERROR, OSError)):
+        return sentence
+    return explained(sentence, code_of(sentence, error.__traceback__))
 
 
 def text_of(error: BaseException) -> str:

@@ -12,7 +12,7 @@ import typer
 
 from zwang.cli.advice import fitted
 from zwang.cli.explain import explained
-from zwang.cli.failure import INTERRUPTED, RUN_FAILED, UserError, sentence_of
+from zwang.cli.failure import INTERRUPTED, RUN_FAILED, UserError, referred, sentence_of
 from zwang.cli.interruption import Interruption
 from zwang.cli.model_options import ModelNameIfAny, Settings
 from zwang.cli.options import drift_treatment, method
@@ -170,7 +170,7 @@ def _finished(
         return Unfinished(_left_out("interrupted after the integration", folder), INTERRUPTED)
     except (OSError, MemoryError) as error:
         sentence, code = sentence_of(error)
-        return Unfinished(_left_out(sentence.rstrip("."), folder), code)
+        return Unfinished(referred(_left_out(sentence.rstrip("."), folder), error), code)
     return None
 
 

@@ -15,7 +15,6 @@ from zwang.errors import ModelError
 from zwang.inputs.arguments import numbers, real_array, refuse, shown
 from zwang.inputs.suggestions import did_you_mean
 
-FLOAT64 = np.dtype(np.float64)
 AnyArray = TypeVar("AnyArray", np.ndarray, jax.Array)
 """Arrays that are all of NumPy or all of JAX within one function or object."""
 
@@ -55,9 +54,9 @@ def vector(
             traced, an entry is not finite.
     """
     require_float64()
-    if on_host and type(value) is np.ndarray and value.dtype is FLOAT64 and value.shape == (size,):
+    if on_host and type(value) is np.ndarray and value.dtype.kind == "f" and value.shape == (size,):
         if math.isfinite(sum(value.tolist())):
-            return value.copy()  # fast path of the usual case
+            return value.astype(np.float64)  # fast path of the usual case
     given = real_array(value, what, f"{size} numbers")
     array = np.asarray(given, np.float64) if on_host else on_device(given)
     if array.shape != (size,):

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.compile import Many, program
+from zwang.compile import BoundProgram, Many, program
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.inputs.arguments import choice, count, optional
@@ -21,7 +21,6 @@ from zwang.learning.task import Task, task
 from zwang.objects.display import present
 from zwang.objects.extras import require
 from zwang.scene import Scene
-from zwang.simulation.batch import FEWEST_MEMBERS
 from zwang.simulation.results.presentation import presentation_of_model
 
 try:
@@ -34,6 +33,8 @@ from gymnasium.vector.utils import batch_space
 
 RENDER_MODES = ["rgb_array"]
 """How an environment may be drawn."""
+WORTH_A_THREAD = 1_000_000
+"""Instructions that a thread of its own is worth: a millisecond, where beginning one takes 0.1."""
 
 
 @misfits_named
@@ -136,7 +137,9 @@ class Environment(gymnasium.Env):
         self.metadata = {**self.metadata, "render_fps": 1.0 / chosen.plant.length}
         self.task, self.state, self._steps = chosen, chosen.plant.start, 0
         self.observation_space, self.action_space = _spaces(chosen)
-        self._advance = program(self._advanced)
+        begun = jax.tree_util.tree_map(np.asarray, chosen.plant.start)
+        # a call that looks at its arguments anew takes longer than the step
+        self._advance = BoundProgram(self._advanced, (), (begun, np.zeros(chosen.plant.nu)))
         self._start, self._see = program(chosen.started), program(chosen.seen)
 
     def __repr__(self) -> str:
@@ -171,11 +174,11 @@ class Environment(gymnasium.Env):
         """
         plant = self.task.plant
         u = vector(action, plant.nu, "step: action", plant.input_names, on_host=True)
-        self.state, seen, reward, over, finite = self._advance(self.state, u)
+        self.state, seen, reward, over, finite = self._advance(*self.state, u)
         self._steps += 1
         info = {} if finite else {"failed": True}
         cut = self._steps >= self.task.horizon
-        return np.asarray(seen), float(reward), bool(over), cut, info
+        return seen, float(reward), bool(over), cut, info
 
     def render(self):
         """A picture of where the episode is, shape (480, 640, 3), if `render_mode` asks for one."""
@@ -217,7 +220,8 @@ class Environments(VectorEnv):
         self._advance = Many(self._advanced, (0, 0, 0, 0), (state, u, noise, np.zeros(1, bool)))
         self._start = Many(chosen.started, (0,), (noise,))
         self._see = Many(chosen.seen, (0,), (state,))
-        self._cores = max(1, min(os.cpu_count() or 1, members // FEWEST_MEMBERS))
+        shares = members * self._advance.instructions // WORTH_A_THREAD
+        self._cores = max(1, min(os.cpu_count() or 1, shares))
         self.state = None
 
     def __repr__(self) -> str:
