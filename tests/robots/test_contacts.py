@@ -60,8 +60,32 @@ def test_a_slide_rubs_rebounds_and_stays(tmp_path, ending):
 
 
 def test_what_is_no_simple_shape_stays_listed(tmp_path):
-    robot = read(tmp_path, URDF, "urdf").with_contacts(ground=0.0)
-    assert any("no sphere, capsule or box: cart" in x for x in robot.unsupported)
+    text = URDF.replace('<cylinder radius="0.1" length="1"/>', '<mesh filename="cart.stl"/>')
+    robot = read(tmp_path, text, "urdf").with_contacts(ground=0.0)
+    assert any(x.startswith("contacts") and "cart" in x for x in robot.unsupported)
+
+
+FALLS = """
+<robot name="can"><link name="base"/>
+  <link name="can"><inertial><mass value="2"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><geometry><cylinder radius="0.1" length="0.4"/></geometry></collision></link>
+  <joint name="way" type="prismatic"><parent link="base"/><child link="can"/><axis xyz="0 0 1"/>
+    <origin xyz="0 0 0.5"/><limit lower="-9" upper="9" effort="30" velocity="9"/></joint>
+</robot>
+"""
+
+
+def test_a_cylinder_of_a_file_falls_flat_on_the_ground(tmp_path):
+    """It falls by 0.3 m, and rebounds with half of its speed."""
+    robot = read(tmp_path, FALLS, "urdf").with_contacts(ground=0.0, restitution=0.5)
+    assert not any("contacts of shapes" in x for x in robot.unsupported)
+    run = zw.simulate(robot.model, [0.0], [0.0], duration=0.4, rtol=1e-10)
+    fall = np.sqrt(2 * 0.3 / G)
+    hit = run.switches[0]
+    assert hit.time == pytest.approx(fall, abs=1e-11)
+    after = 0.4 - fall
+    assert run.v[-1, 0] == pytest.approx(0.5 * G * fall - G * after, abs=1e-9)
 
 
 @pytest.mark.slow
@@ -115,7 +139,7 @@ PUSHED = """
   <body name="ball" pos="0.5 0 0"><joint name="b" type="slide" axis="1 0 0"/>
     <geom type="sphere" size="0.15" mass="1"/></body>
   <body name="far" pos="0 3 0"><joint name="c" type="slide" axis="1 0 0"/>
-    <geom type="cylinder" size="0.1 0.1" mass="1"/></body>
+    <geom type="ellipsoid" size="0.1 0.1 0.1" mass="1"/></body>
 </worldbody></mujoco>
 """
 

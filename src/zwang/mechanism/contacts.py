@@ -12,8 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.bodies.contact import Touch, known_pair, sliding, touch
+from zwang.bodies.contact import known_pair, rows_of, sliding, touch
 from zwang.bodies.curve import Curve
+from zwang.bodies.features import Touch
 from zwang.bodies.shape import SIZES
 from zwang.compile.hints import traced_once
 from zwang.equations.constraint import DryFriction, Inequality
@@ -222,10 +223,5 @@ def _rows(pair: _Pair, joints: JointConstraints) -> int:
     """Number of rows, from shapes alone."""
     if pair.curve is not None:
         return pair.curve.pieces
-    d = joints.geometry.d
-    shape = lambda *n: jax.ShapeDtypeStruct(n, jnp.float64)
-    sizes = tuple(shape(len(x)) for x in pair.sizes)
-    made = jax.eval_shape(
-        lambda *x: touch(pair.kinds, *x), sizes, shape(d), shape(*() if d == 2 else (3, 3))
-    )
-    return len(made.gap)
+    sizes = len(pair.sizes[0]), len(pair.sizes[1])
+    return rows_of(pair.kinds, sizes, joints.geometry.d)

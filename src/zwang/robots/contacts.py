@@ -2,11 +2,10 @@
 
     x − least, most − x                          limits of a joint
     |τ| ≤ τ₀, τ = −τ₀ sign(ẋ)                    dry friction of a joint
-    z of the center − radius − height            a ball of a shape on the ground
+    g of a plane and a shape                     spheres, capsules, cylinders, boxes on the ground
     g of a pair of shapes                        contacts of bodies
 
-Spheres, the caps of capsules and the corners of boxes touch the ground, and bodies given in pairs
-touch each other (`zwang.bodies.contact`). Contacts and limits are hard: the compliance that a
+The gaps are those of `zwang.bodies.contact`. Contacts and limits are hard: the compliance that a
 format gives them is not modeled.
 """
 
@@ -18,10 +17,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from zwang.bodies.body import entry
-from zwang.bodies.contact import known_pair, touch
+from zwang.bodies.contact import known_pair, rows_of, touch
+from zwang.bodies.features import Touch, join
 from zwang.bodies.shape import Shape
+from zwang.compile.hints import traced_once
 from zwang.equations.constraint import AbstractConstraint, DryFriction, Inequality
 from zwang.errors import ModelError
 from zwang.inputs.suggestions import did_you_mean
@@ -33,36 +35,45 @@ if TYPE_CHECKING:
     from zwang.bodies import BodyTree
 
 
-class Ball(NamedTuple):
-    """A ball of a body that may touch the ground: a position on the body, and a radius [m]."""
+FLOOR = "plane"
+"""The shape of the ground."""
 
-    name: str
+
+class OnGround(NamedTuple):
+    """A shape of a body that may touch the ground.
+
+    Attributes:
+        body: its name; frame: of the shape on the body, shape (4, 4).
+        shape: what it is; names: of its rows.
+    """
+
     body: str
-    place: np.ndarray
-    radius: float
+    frame: np.ndarray
+    shape: Shape
+    names: tuple[str, ...]
+
+    def rows(self, pose: Array, height: float) -> Touch:
+        """Its rows, in axes of the ground, where its body has a pose."""
+        at = pose @ self.frame
+        place = at[:3, 3] - jnp.array([0.0, 0.0, height])
+        kinds, sizes = (FLOOR, self.shape.kind), (jnp.zeros(0), jnp.asarray(self.shape.size))
+        return touch(kinds, sizes, place, at[:3, :3])
 
 
-def balls_of(made: Description) -> tuple[list[Ball], list[str]]:
-    """The balls by which bodies touch the ground, and names of bodies with other shapes."""
+def on_ground_of(made: Description) -> tuple[list[OnGround], list[str]]:
+    """The shapes by which bodies touch the ground, and names of bodies with other shapes."""
     found, other = [], []
     for body, shapes in made.touching.items():
-        own: list[tuple[np.ndarray, float]] = []
-        for shape in shapes:
-            frame, size = of_quaternion(shape.position, shape.orientation), shape.size
-            if shape.kind == "sphere":
-                own.append((frame[:3, 3], size[0]))
-            elif shape.kind == "capsule":
-                half = 0.5 * size[1] * frame[:3, 2]
-                own += [(frame[:3, 3] + side * half, size[0]) for side in (1, -1)]
-            elif shape.kind == "box":
-                signs = itertools.product((1, -1), repeat=3)
-                half = 0.5 * np.asarray(size)
-                own += [(frame[:3, 3] + frame[:3, :3] @ (half * x), 0.0) for x in signs]
-            else:
-                other.append(body)
-        for i, ball in enumerate(own, start=1):
-            which = f" {i}" if len(own) > 1 else ""
-            found.append(Ball(f"{body} ground{which}", body, *ball))
+        own = [x for x in shapes if known_pair(FLOOR, x.kind)]
+        other += [body] * (len(shapes) - len(own))
+        counts = [rows_of((FLOOR, x.kind), (0, len(x.size))) for x in own]
+        rows = sum(counts)
+        names = iter(
+            [f"{body} ground {i + 1}" if rows > 1 else f"{body} ground" for i in range(rows)]
+        )
+        for shape, count in zip(own, counts, strict=True):
+            frame = of_quaternion(shape.position, shape.orientation)
+            found.append(OnGround(body, frame, shape, tuple(itertools.islice(names, count))))
     return found, other
 
 
@@ -80,8 +91,8 @@ def loose_constraints(
                 DryFriction(_Along(int(i)), load=size, static=1.0, name=f"{name} friction")
             )
     if asked.ground is not None:
-        balls, _ = balls_of(made)
-        found += _on_ground(balls, tree, asked) if balls else []
+        shapes, _ = on_ground_of(made)
+        found += _on_ground(shapes, tree, asked) if shapes else []
     found += [_of_pair(made, tree, pair, asked.restitution) for pair in asked.pairs]
     return found
 
@@ -105,7 +116,7 @@ def touching_pairs(made: Description, pairs: Sequence) -> tuple[tuple[str, str],
         if not _shapes_of(made, pair):
             raise ModelError(
                 f"with_contacts: no shapes of {pair[0]!r} and {pair[1]!r} can touch; expected "
-                "spheres, capsules and boxes, or a cylinder beside a sphere."
+                "spheres, capsules, cylinders and boxes."
             )
         found.append((pair[0], pair[1]))
     return tuple(found)
@@ -170,48 +181,51 @@ def _limits(made: Description, tree: BodyTree, restitution: float) -> list[Abstr
     return [Inequality(gap, name="limits", parts=names, restitution=restitution)]
 
 
-def _on_ground(balls: list[Ball], tree: BodyTree, asked: LettingGo) -> list[AbstractConstraint]:
-    bodies = np.array([int(entry(tree._index, x.body)) for x in balls])
-    places = np.array([x.place for x in balls])
-    radii = np.array([x.radius for x in balls])
-    height = asked.ground
+def _on_ground(
+    shapes: list[OnGround], tree: BodyTree, asked: LettingGo
+) -> list[AbstractConstraint]:
+    bodies, height = [int(entry(tree._index, x.body)) for x in shapes], asked.ground
     assert height is not None
+    names = [name for x in shapes for name in x.names]
 
-    def gap(q, t, p):
-        poses = tree.poses(q, p)[bodies]
-        z = poses[:, 2, 3] + jnp.einsum("ni,ni->n", poses[:, 2, :3], places)
-        return z - radii - height
+    # of all rows at once, as programs trace it once for all of their frictions
+    @traced_once
+    def rows(q, p) -> Touch:
+        poses = tree.poses(q, p)
+        each = (x.rows(poses[i], height) for x, i in zip(shapes, bodies, strict=True))
+        return join(*each)
 
-    names = [x.name for x in balls]
-    restitution = asked.restitution
     found: list[AbstractConstraint] = [
-        Inequality(gap, name="ground", parts=names, restitution=restitution, unit="m")
+        Inequality(
+            lambda q, t, p: rows(q, p).gap,
+            within=lambda q, t, p: rows(q, p).way,
+            name="ground",
+            parts=names,
+            restitution=asked.restitution,
+            unit="m",
+        )
     ]
-    if asked.grip:
-        found += [
-            DryFriction(
-                _slip(tree, x), load=x.name, static=asked.grip, name=f"{x.name} grip", unit="m/s"
-            )
-            for x in balls
-        ]
+    if not asked.grip:
+        return found
+    owners = np.repeat(bodies, [len(x.names) for x in shapes])
+
+    @traced_once
+    def slips(q, v, p):
+        moves, lowest = tree.twists(q, v, p)[owners], rows(q, p).place
+        lowest = lowest + jnp.array([0.0, 0.0, height])
+        return (moves[:, :3] + jnp.cross(moves[:, 3:], lowest))[:, :2]
+
+    slip = lambda row: lambda q, v, t, p: slips(q, v, p)[row]
+    found += [
+        DryFriction(slip(row), load=name, static=asked.grip, name=f"{name} grip", unit="m/s")
+        for row, name in enumerate(names)
+    ]
     return found
-
-
-def _slip(tree: BodyTree, ball: Ball):
-    """The sliding velocity of a ball's contact point on the ground."""
-    body = int(entry(tree._index, ball.body))
-
-    def slip(q, v, t, p):
-        pose, moves = tree.poses(q, p)[body], tree.twists(q, v, p)[body]
-        lowest = pose[:3, 3] + pose[:3, :3] @ ball.place - jnp.array([0.0, 0.0, ball.radius])
-        return (moves[:3] + jnp.cross(moves[3:], lowest))[:2]
-
-    return slip
 
 
 def left_out(made: Description, asked: LettingGo) -> list[str]:
     """Unsupported content of a file, without the parts that contacts include."""
-    _, other = balls_of(made)
+    _, other = on_ground_of(made)
     taken: dict[str, Iterable[str]] = {
         LIMITS: made.ranges if asked.limits else (),
         FRICTION: made.frictions if asked.friction else (),
@@ -230,5 +244,7 @@ def left_out(made: Description, asked: LettingGo) -> list[str]:
         found.append(f"contacts of bodies with each other{but and f', but of {but}'}")
         if other:
             names = ", ".join(dict.fromkeys(other))
-            found.append(f"contacts of shapes that are no sphere, capsule or box: {names}")
+            found.append(
+                f"contacts of shapes that are no sphere, capsule, cylinder or box: {names}"
+            )
     return found

@@ -182,10 +182,10 @@ class Contacts:
             # begin anew it would have to slide straight on, and to turn once more
             for k in np.flatnonzero(self.in_space & (before == SLIDES_FORWARD)):
                 slow[self.frictions[k - n].rows] = -1.0
-        falling = np.zeros(n, bool)
+        falling, lying = np.zeros(n, bool), np.zeros(n, bool)
         if fired is not None and impact is None:
-            falling = fired[:n] & was_shut
-        own = held_modes(problem, self.gaps, self.frictions, staying, slow, falling, over)
+            falling, lying = fired[:n] & was_shut, ~fired[:n] & ~was_shut
+        own = held_modes(problem, self.gaps, self.frictions, staying, slow, falling, lying, over)
         held = np.concatenate([modes[: self.first], own])
         # what gives all it may sticks as well; of one that turns only its direction changes
         before, own = (np.where(is_spent(x), HELD_ON, x) for x in (before, own))

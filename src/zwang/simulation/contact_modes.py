@@ -33,6 +33,7 @@ class Instant(NamedTuple):
         slides: directions of those that slide; `resting` are those that do not, and `turns` those
             that do not slide straight on.
         falling: of each gap, whether its force has fallen to zero.
+        lying: of each gap, whether it was open and has not just closed.
         over: frictions whose force has risen to its limit, or was there.
     """
 
@@ -44,6 +45,7 @@ class Instant(NamedTuple):
     resting: Sequence[int]
     turns: Sequence[int]
     falling: np.ndarray
+    lying: np.ndarray
     over: Collection[int]
 
     @property
@@ -79,6 +81,7 @@ def held_modes(
     staying: np.ndarray,
     slow: np.ndarray,
     falling: np.ndarray,
+    lying: np.ndarray,
     over: Collection[int] = (),
 ) -> np.ndarray:
     """How everything is held from a state on, gaps first.
@@ -89,6 +92,7 @@ def held_modes(
         slow: velocity of each row that counts as zero; less than zero of one that turns.
         falling: of each gap, whether its force has fallen to zero: it lets go where the others
             carry all, also by an acceleration that is still round-off.
+        lying: of each gap, whether it was open and has not just closed.
         over: frictions whose force has risen to its limit, or was there: where no other row takes
             over they slide from there on, also by an acceleration that is still round-off.
 
@@ -106,7 +110,7 @@ def held_modes(
             slides[k] = s / speed
     resting = [k for k in touched if k not in slides]
     turns = [k for k in slides if np.min(slow[frictions[k].rows]) < 0]
-    at = Instant(problem, gaps, staying, frictions, slides, resting, turns, falling, over)
+    at = Instant(problem, gaps, staying, frictions, slides, resting, turns, falling, lying, over)
     begun: set[int] = set()
     loads = _first_loads(at)
     while True:
@@ -213,12 +217,17 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
     limits = {k: frictions[k].disk(gaps, loads[k], frictions[k].static) for k in sticking}
     share = lambda limits, rows: shares(problem, rows, need, np.intersect1d(rows, gaps), limits)
     yielding, shared = at_limit & {*at.over} & {*sticking}, share(limits, rows)
-    if shared is not None and len(fallen := _fallen(at, rows, shared.forces)):
-        # where the others carry all it lets go, or its event would come again at once
-        others = np.setdiff1d(rows, fallen)
-        if (without := share(limits, others)) is not None:
-            rows, shared = others, without
-            closed[np.isin(gaps, fallen)] = HELD_OFF
+    # where the others carry all it lets go, or its event would come again at once; and with it what
+    # merely lies there, or the two would take turns
+    fallen = np.intersect1d(gaps[at.falling], rows)
+    for out in (np.union1d(fallen, gaps[at.lying]), fallen):
+        if shared is None or not len(fallen):
+            break
+        without = np.setdiff1d(rows, out)
+        if (others := share(limits, without)) is not None:
+            rows, shared = without, others
+            closed[np.isin(gaps, out)] = HELD_OFF
+            break
     if shared is None:
         forces = problem.multipliers(rows, need)
     else:
@@ -231,13 +240,6 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
         helped = {k for k in yielding & shared.shared if share(less(k), rows) is not None}
         yielding = yielding - helped
     return Decided(np.concatenate([closed, ways]), at.loads(forces, loads), yielding | slips)
-
-
-def _fallen(at: Instant, rows: np.ndarray, forces: np.ndarray) -> np.ndarray:
-    """Rows of the gaps whose force has fallen to zero, and is zero beside all forces."""
-    size = at.problem.length * np.abs(forces)
-    gone = at.gaps[at.falling & (size[at.gaps] <= AGREEMENT * np.max(size, initial=0.0))]
-    return np.intersect1d(gone, rows)
 
 
 def _released(
