@@ -150,9 +150,9 @@ def run() -> dict:
         f"model, {MEMBERS} members of {DURATION:g} s",
         "how",
         "trajectories per second",
-        "beside the loop",
-        "least against least",
-        "the same per core",
+        "relative to the loop",
+        "ratio of the least times",
+        "ratio per core",
         "compiling",
     ]
     results["table"] = {"title": "Batches", "columns": columns, "rows": rows}

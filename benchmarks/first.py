@@ -100,9 +100,9 @@ def _table(found: dict[str, dict[str, float]], repeats: int) -> dict:
         "title": f"First motions: `zwang run`, whole processes, {runs}",
         "columns": [
             "model",
-            "nothing compiled before [s]",
-            "once more, at once [s]",
-            "of the first: compiling [s]",
+            "first run, empty cache [s]",
+            "second run [s]",
+            "compiling in the first run [s]",
             "the model's functions alone [s]",
             "ratio",
         ],

@@ -66,9 +66,9 @@ def run() -> dict:
         )
     columns = [
         "derivative of a run through singular configurations",
-        "its time, in runs",
-        "beside central differences",
-        "wanted",
+        "its time relative to a run",
+        "difference from central differences",
+        "target",
     ]
     return {
         "seconds": seen,

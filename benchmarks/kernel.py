@@ -58,7 +58,7 @@ def run() -> dict:
     ]
     return {
         **results,
-        "table": {"title": "Native code beside XLA", "columns": columns, "rows": rows},
+        "table": {"title": "Native code and XLA", "columns": columns, "rows": rows},
     }
 
 

@@ -109,6 +109,6 @@ def run() -> dict:
         "zwang",
         "the same operations in C",
         "ratio",
-        "wanted",
+        "target",
     ]
     return {**results, "table": {"title": "Small systems", "columns": columns, "rows": rows}}

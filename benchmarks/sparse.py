@@ -215,7 +215,7 @@ def tables(found: dict) -> list[dict]:
             "rows": per_rod,
         },
         {
-            "title": "The sparse path beside the dense one",
+            "title": "The sparse path and the dense path",
             "columns": ["", "sparse", "dense", "dense / sparse"],
             "rows": [*accelerations, run],
         },

@@ -78,9 +78,7 @@ def ahead(found: dict) -> str:
                     beside,
                 ]
             )
-    return (
-        table(["system", "bodies", "quickest", "its time", "zwang's beside it"], rows) or "None.\n"
-    )
+    return table(["system", "bodies", "fastest", "its time", "zwang's ratio"], rows) or "None.\n"
 
 
 def _cell(record, ours, key: str) -> str:
@@ -112,7 +110,7 @@ def _memory(found, seen, sizes) -> str:
                 ]
             )
     return table(
-        ["program", "bodies, at most", "memory of the process there", "time to be ready"], rows
+        ["program", "largest number of bodies", "memory of the process", "preparation time"], rows
     )
 
 
@@ -124,13 +122,13 @@ def limit(results: dict) -> str:
     peak, stream = machine["dgemm"]["median"], machine["triad"]["median"]
     text = (
         f"One core of this machine multiplies matrices at {digits(peak / 1e9)} GFLOP/s and "
-        f"streams {digits(stream / 1e9)} GB/s; LAPACK's Cholesky "
+        f"streams {digits(stream / 1e9)} GB/s; LAPACK's Cholesky factorization runs at "
         + ", ".join(
-            f"of {n} rows runs at {digits(x['median'] / 1e9)} GFLOP/s"
+            f"{digits(x['median'] / 1e9)} GFLOP/s for {n} rows"
             for n, x in machine["cholesky"].items()
         )
-        + ". The least time of one acceleration is the longer of its operations at the first "
-        "rate and its bytes at the second.\n"
+        + ". The lower bound for one acceleration is the larger of two times: its operations "
+        "at the first rate, and its bytes at the second.\n"
     )
     rows = []
     for _, r in sorted(_of(found, "ladder").get("zwang", {}).items()):
@@ -158,7 +156,7 @@ def limit(results: dict) -> str:
         text
         + "\n"
         + table(
-            ["one acceleration", "its operations", "its bytes", "measured", "beside the limit"],
+            ["one acceleration", "its operations", "its bytes", "measured", "relative to limit"],
             rows,
         )
     )

@@ -33,7 +33,7 @@ def section(found: dict) -> str:
 
 
 def loop_in_python(found: dict) -> str:
-    """What of Pinocchio's time is Python's, since it has no loop of its own; nothing if it was not
+    """Share of Python in Pinocchio's time, because it has no compiled loop; nothing if it was not
     measured.
     """
     shares = []
@@ -44,9 +44,9 @@ def loop_in_python(found: dict) -> str:
     if not shares:
         return ""
     return (
-        "Pinocchio has no compiled loop for constrained motion, so that its Runge-Kutta steps "
-        f"are Python; outside its own evaluations is, at an error of {small(TARGET_ERROR)}, "
-        f"this share of its time: {', '.join(shares)}.\n\n"
+        "Pinocchio has no compiled loop for constrained motion, so its Runge-Kutta steps are "
+        f"written in Python. At an error of {small(TARGET_ERROR)}, the share of the time outside "
+        f"its own evaluations is {', '.join(shares)}.\n\n"
     )
 
 
@@ -84,8 +84,8 @@ def _problem(found: dict, problem: str):
         "program",
         *(f"warm, error ≤ {small(e)}" for e in ERRORS),
         "least error",
-        "cold there",
-        "violation there",
+        "cold at that error",
+        "violation at that error",
         "memory",
     ]
     return columns, rows
@@ -142,6 +142,6 @@ def ahead(found: dict) -> str:
                     ]
                 )
     return (
-        table(["problem", "error", "quickest", "its time", "zwang's beside it"], rows)
+        table(["problem", "error", "fastest", "its time", "zwang's ratio"], rows)
         or "None at these errors.\n"
     )

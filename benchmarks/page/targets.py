@@ -1,4 +1,4 @@
-"""What was to be reached, and what is: every target with its figure."""
+"""Targets, each with the measured figure."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _peers(found: dict) -> Iterator[Row]:
         if mine := best(runs, problem, ("zwang",), TARGET_ERROR):
             taken = mine["warm"]["median"]
             yield (
-                f"{TITLES[problem]}, zw.simulate as it comes, error ≤ {small(TARGET_ERROR)}, "
+                f"{TITLES[problem]}, zw.simulate by default, error ≤ {small(TARGET_ERROR)}, "
                 f"warm: at most {seconds(most)}",
                 seconds(taken),
                 taken <= most,
@@ -106,7 +106,7 @@ def _peers(found: dict) -> Iterator[Row]:
         of = [r for r in runs.values() if r["problem"] == "a02-2" and r["peer"] == mine["peer"]]
         empty = [r["cold_empty_cache"] for r in of if r.get("cold_empty_cache")]
         said = f"zwang {seconds(own)}" + (
-            f" ({seconds(empty[0])} when nothing is compiled yet)" if empty else ""
+            f" ({seconds(empty[0])} with an empty compile cache)" if empty else ""
         )
         if theirs and theirs["cold"]:
             cold = float(np.median(theirs["cold"]))
@@ -115,7 +115,7 @@ def _peers(found: dict) -> Iterator[Row]:
             r["peer"] == "exudyn-alpha" and r["problem"] == "a02-2" and "warm" in r
             for r in runs.values()
         ):
-            yield target, f"{said}; Exudyn did not reach that error in the time it had", True
+            yield target, f"{said}; Exudyn did not reach that error within its time limit", True
 
 
 def _is_ladder(r: dict) -> bool:
@@ -147,7 +147,7 @@ def _small(found: dict) -> Iterator[Row]:
 def _acceleration(found: dict) -> Iterator[Row]:
     own, svd = (found["m = n = 12"][k]["median"] for k in ("Proximal", "SVD"))
     yield (
-        f"the same at m = n = 12: at most {OF_SVD} of that by SVD",
+        f"one acceleration, m = n = 12: at most {OF_SVD} of the time by SVD",
         digits(own / svd),
         own <= OF_SVD * svd,
     )

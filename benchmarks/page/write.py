@@ -124,8 +124,8 @@ def _startup(found: dict | None, where: str = "") -> str:
     names = {
         "help": "`zwang --help`",
         "import": "`import zwang`, with all that a run needs",
-        "first": "`zwang run five-bar`, nothing compiled yet",
-        "warm": "the same, once more",
+        "first": "`zwang run five-bar`, empty cache",
+        "warm": "the same, second run",
         "warm without report": "the same, `--no-report`",
         "warm, nothing kept": "the same, with JAX's compile cache alone",
     }
@@ -165,46 +165,46 @@ def _more(results: dict) -> str:
 
 TOP = """# Performance
 
-Every figure of this page comes from `performance.json` beside it, which the benchmarks write;
-`python -m benchmarks page` makes the page from it. Times are medians with the smallest and largest
-in brackets, of one machine unless a part says otherwise: {machine}.
+Every figure of this page comes from `performance.json` in the same folder, which the benchmarks
+write; `python -m benchmarks page` makes the page from it. Times are medians, with the smallest and
+largest in brackets, and were measured on one machine unless a section says otherwise: {machine}.
 """
 
 AHEAD = """## Where others are ahead
 
-At these errors, the quickest other program takes less time than zwang once both are running:
+At these errors, the fastest other program takes less time than zwang once both are running:
 
 """
 
-EVALUATE_AHEAD = """The quickest other program for one acceleration, where it takes less time
+EVALUATE_AHEAD = """For one acceleration of these systems, the fastest other program takes less time
 than zwang:
 
 """
 
-BESIDE = """## Beside other programs
+BESIDE = """## Comparison with other programs
 
-One problem, several programs, each set up as its experts would (the settings stand at the end),
-each setting in a process of its own on one core. *Warm* is a run after the first in the same
-process; *cold* is the whole process, start, imports, building and compilation included, with
-zwang's compile cache filled by an earlier process. `×` is the time beside zwang's. The error is the
-largest difference of angles or places from closed forms, or from values that independent codes
-agree on; a run that ends in another motion reaches no error. Crossing a singular configuration,
-where the linkages A02 and five-bar lose rank, is part of those problems. zwang, NumPy by hand and
-IDA take x, y and angle of each body, Exudyn too; Pinocchio takes joint coordinates. *Natural
-coordinates*, in which A02 was first solved, are the points of the hinges: fewer unknowns and no
-sines. The three have them as a second way to write the linkages down; the time to bring their
-results back to poses of the bodies counts.
+Each problem is solved by several programs, each set up as its experts would (the settings are at
+the end of the page). Each setting runs in a separate process on one core. *Warm* is a run after the
+first in the same process. *Cold* is the whole process, including start, imports, building and
+compilation, with zwang's compile cache filled by an earlier process. `×` is the time relative to
+zwang's. The error is the largest difference of angles or positions from closed forms, or from
+values that independent codes agree on; a run that ends in another motion reaches no error. The
+problems include crossing a singular configuration, where the linkages A02 and five-bar lose rank.
+zwang, NumPy by hand, IDA and Exudyn use x, y and angle of each body; Pinocchio uses joint
+coordinates. *Natural coordinates*, in which A02 was first solved, are the points of the hinges:
+there are fewer unknowns and no sines. zwang, NumPy by hand and IDA also solve the linkages in these
+coordinates; the time to convert their results to poses of the bodies is included.
 
 """
 
 ONE = """## One evaluation, and many bodies
 
-One acceleration of zwang takes A and b by automatic differentiation, their factor and the solution;
-NumPy by hand has A and b written out; Pinocchio (constraintDynamics, or aba for the chain, which is
-a tree) and MuJoCo (mj_forward, no warm start) are called from Python, which costs each call little;
-MuJoCo's constraints are soft. Exudyn and Drake offer a step and nothing less. Joint coordinates
-have fewer unknowns than the coordinates of all bodies, which zwang and Exudyn use here: on a tree
-an algorithm that follows the branches needs no constraint at all.
+One acceleration of zwang consists of A and b by automatic differentiation, their factor and the
+solution. NumPy by hand has A and b written out. Pinocchio (constraintDynamics, or aba for the
+chain, which is a tree) and MuJoCo (mj_forward, no warm start) are called from Python, which adds
+little to each call; MuJoCo's constraints are soft. Exudyn and Drake offer only a whole step. Joint
+coordinates have fewer unknowns than the coordinates of all bodies, which zwang and Exudyn use here:
+on a tree an algorithm that follows the branches needs no constraints.
 
 """
 
@@ -214,11 +214,12 @@ LIMIT = """## The limit
 
 MANY = """## Choosing the path for many bodies
 
-A model is still a plain function of q. From `zwang.dynamics.sparse_structure.NATIVE_SPARSE_ROWS`
+A model remains a plain function of q. From `zwang.dynamics.sparse_structure.NATIVE_SPARSE_ROWS`
 constraint rows on, if A has more than `FEW_ENTRIES` entries, zwang looks for sparsity and takes the
-sparse path where its factor is small; `pseudoinverse=zw.methods.Sparse()` or
-`zw.methods.Proximal()` choose by name. The page on architecture says how it works. What it costs
-before the first step: finding the structure, and compiling a longer program than the dense one.
+sparse path if its factor is small; `pseudoinverse=zw.methods.Sparse()` or
+`zw.methods.Proximal()` choose a path by name. The page on [decisions](decisions.md#the-sparse-path)
+explains how it works. Before the first step, the sparse path takes time to find the structure and
+to compile a longer program than the dense path.
 
 ```python
 import zwang as zw
@@ -236,15 +237,15 @@ SETTINGS = """## Settings of the programs
 
 """
 
-AGAIN = """## Measure again
+AGAIN = """## Repeating the measurements
 
 `make bench` takes minutes; `make bench-all` installs the other programs and takes half an hour.
-Parts by themselves:
+Single parts are measured by:
 
     python -m benchmarks peers --problem a02 --peer exudyn
     python -m benchmarks peers --problem ladder --problem rods
     python -m benchmarks limits startup
     python -m benchmarks page
 
-A part that is measured again replaces itself and leaves the others.
+A part that is measured again replaces its earlier figures and leaves the others unchanged.
 """

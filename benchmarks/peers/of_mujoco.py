@@ -17,7 +17,7 @@ LEAST_INERTIA = 1e-12
 
 class MujocoDefault(Peer):
     key, title, package, module = "mujoco-default", "MuJoCo, defaults", "mujoco", "mujoco"
-    how = "as it comes (soft connects), Runge-Kutta of order 4, its compiled rollout"
+    how = "default settings (soft connects), Runge-Kutta of order 4, its compiled rollout"
     knob = "step [s]"
     stiff = False
 

@@ -66,7 +66,7 @@ class Peer(abc.ABC):
     def cannot(self, problem: Problem) -> str:
         """A sentence if the problem is beyond it."""
         if self.points and (isinstance(problem, RodChain) or problem.point_mass):
-            return "its coordinates are points as it is"
+            return "its coordinates are points already"
         return ""
 
     @abc.abstractmethod

@@ -1,15 +1,15 @@
-"""Linear algebra of constrained motion: numbers only, no user functions.
+"""Linear algebra of constrained motion, which operates on numbers and calls no user functions.
 
-| file | what |
+| file | contents |
 |---|---|
-| `gauss.py` | Gauss's problem: A⊕, the equations of the theory on one page |
-| `pseudoinverse/` | ways to compute C⁺, one file per method |
+| `gauss.py` | Gauss's problem: A⊕ and the equations that use it |
+| `pseudoinverse/` | methods to compute C⁺, one file each |
 | `elimination/` | sparse matrices: order of elimination, factorization, C⁺ |
-| `metric.py` | the same on the host, by singular values |
-| `rank.py` | which singular values count as zero |
-| `mass_matrix.py` | the mass matrix, factored: diagonal, dense or in blocks |
+| `metric.py` | Gauss's problem on the host, by singular values |
+| `rank.py` | threshold below which singular values count as zero |
+| `mass_matrix.py` | factored mass matrices: diagonal, dense or block diagonal |
 | `cholesky.py` | the Cholesky factor of one matrix, and of a batch of small ones |
 | `complementarity.py` | linear complementarity problems |
-| `cone_complementarity.py` | Coulomb's problem in space, with disks |
-| `sparsity_pattern.py` | which entries of a Jacobian can differ from zero |
+| `cone_complementarity.py` | Coulomb friction in space, with disks |
+| `sparsity_pattern.py` | structural nonzeros of a Jacobian |
 """

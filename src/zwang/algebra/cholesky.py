@@ -1,10 +1,10 @@
-"""The Cholesky factor of a symmetric positive definite matrix, `M = L Lᵀ`, factored once and
-applied to many vectors.
+"""Cholesky factor of a symmetric positive definite matrix, `M = L Lᵀ`, factored once and applied to
+many vectors.
 
-By LAPACK where rows are many. Its call costs more than its arithmetic at a few: there, row by row,
-and a batch pivot by pivot on one array (row, column, batch), every operation of which runs over the
-batch in vector registers: of 3 rows 0.05 µs a matrix in batches of 64 against 0.7 by LAPACK, of 12
-rows 1.6 against 3.6, of 32 rows 27 against 22.
+Matrices with many rows are factored by LAPACK. For few rows a call of LAPACK costs more than the
+arithmetic; these are factored row by row, and a batch pivot by pivot on one array (row, column,
+batch), every operation of which runs over the batch in vector registers: a matrix of 3 rows takes
+0.05 µs in batches of 64 (0.7 by LAPACK), of 12 rows 1.6 (3.6), of 32 rows 27 (22).
 """
 
 from __future__ import annotations
@@ -24,27 +24,28 @@ from zwang.objects.record import Record, field
 from zwang.thresholds import ROUND_OFF
 
 SMALL = 32
-"""Up to this many rows L⁻¹ is formed, row by row, and products are sums: measured beside LAPACK and
-XLA's product, without calls, L⁻¹ of 12 rows takes 0.8 µs against 2.5 and `C Cᵀ` 0.3 against 1.2; of
-24 rows 3.3 against 6.7 and 1.7 against 8.9; of 32 rows, by itself, 14 against 22.
+"""Largest number of rows for which L⁻¹ is formed row by row and products are sums. Measured against
+LAPACK and XLA's product, without calls: L⁻¹ of 12 rows takes 0.8 µs (2.5) and `C Cᵀ` 0.3 (1.2); of
+24 rows 3.3 (6.7) and 1.7 (8.9); L⁻¹ of 32 rows 14 (22).
 """
 
 FEW_PAIRS = 8
-"""`C Cᵀ` is summed over known pairs of entries where they are at most 1/`FEW_PAIRS` of all.
-Measured in batches of 32: 11 µs for 102 of 4050 products of 15 rows, 28 to 99 as a matrix product.
+"""`C Cᵀ` is summed over known pairs of entries if they are at most 1/`FEW_PAIRS` of all. Measured
+in batches of 32: 11 µs for 102 of 4050 products of 15 rows, 28 to 99 as a matrix product.
 """
 
 
 class Cholesky(Record):
-    """`M = L Lᵀ`. Reads the lower triangle of M only.
+    """Factor of `M = L Lᵀ`, of which only the lower triangle is read.
 
     Attributes:
-        lower: L, or L⁻¹; in native code L with its columns divided by its diagonal, so that an
-            unknown of a triangular system waits for one multiply-add of the one before, and for no
-            product with a reciprocal. NaN where M is not positive definite.
-        inverted: whether it is L⁻¹.
-        order: of the rows of M in L, in native code; None for their own.
-        reciprocals: of the pivots, which are the squares of L's diagonal, in native code.
+        lower: L, or L⁻¹. In native code it is L with its columns divided by its diagonal, so that
+            an unknown of a triangular system depends on one multiply-add of the previous one, and
+            on no product with a reciprocal. NaN if M is not positive definite.
+        inverted: whether `lower` is L⁻¹.
+        order: order of the rows of M in L, in native code; None for the original order.
+        reciprocals: reciprocals of the pivots, which are the squares of the diagonal of L, in
+            native code.
     """
 
     lower: Float[Array, "n n"]
@@ -60,13 +61,13 @@ class Cholesky(Record):
             self.lower = inverse_factor(M) if self.inverted else cholesky(M)
 
     def forward(self, x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
-        """`L⁻¹ x`, rows in the order of L."""
+        """Return `L⁻¹ x`, rows in the order of L."""
         if self.reciprocals is not None:
             return _by_rows(jnp.sqrt(self.reciprocals), self._forward(x))
         return self.lower @ x if self.inverted else self._forward(x)
 
     def backward(self, x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
-        """`L⁻ᵀ x`, rows in the order of M."""
+        """Return `L⁻ᵀ x`, rows in the order of M."""
         if self.reciprocals is not None:
             return self._backward(_by_rows(jnp.sqrt(self.reciprocals), x))
         return self.lower.T @ x if self.inverted else self._backward(x)
@@ -86,12 +87,12 @@ class Cholesky(Record):
         return x if self.order is None else jnp.zeros_like(x).at[self.order].set(x)
 
     def is_positive(self, diagonal: Float[Array, " n"]) -> Bool[Array, ""]:
-        """Whether M, whose diagonal is given, is positive definite to working precision."""
+        """Return whether M, whose diagonal is given, is positive definite to working precision."""
         # the sum of 1/eigenvalue at unit diagonal, as M⁻¹ = L⁻ᵀ L⁻¹
         spread = jnp.sum(self.forward(jnp.diag(jnp.sqrt(jnp.abs(diagonal)))) ** 2)
-        # smallest eigenvalue, at unit diagonal, of a matrix that counts as positive definite. The
-        # factor is that of a matrix that differs by a few 1e-16, so that a singular one shows an
-        # eigenvalue of that size; its last pivot may be as large as 1e-9
+        # a matrix counts as positive definite if its smallest eigenvalue, at unit diagonal, exceeds
+        # round-off: the factor is that of a matrix that differs by a few 1e-16, so that a singular
+        # matrix has an eigenvalue of that size, although its last pivot may be as large as 1e-9
         return jnp.all(jnp.isfinite(self.lower)) & (spread * ROUND_OFF < 1)
 
     def pivots(self) -> Float[Array, " n"]:
@@ -106,11 +107,11 @@ class Cholesky(Record):
 
 
 class Inverse(Record):
-    """`M⁻¹` for iterations that correct themselves: up to `SMALL` rows it is formed, which costs
-    the round-off of its largest entries and halves the calls.
+    """`M⁻¹` for iterations that correct their errors. It is formed up to `SMALL` rows, which costs
+    the round-off of its largest entries and halves the number of calls.
 
     Attributes:
-        factor: of M.
+        factor: Cholesky factor of M.
         formed: M⁻¹, or None.
     """
 
@@ -138,26 +139,26 @@ def _inverse_times(inverse: Inverse, x: Float[Array, " n"]) -> Float[Array, " n"
 
 
 def product(S: Float[Array, "n n"], x: Float[Array, " n"]) -> Float[Array, " n"]:
-    """`S x` for a symmetric matrix: up to `SMALL` rows a sum of its columns, which the compiler
-    fuses with what surrounds it.
+    """Return `S x` for a symmetric matrix, up to `SMALL` rows as a sum of its columns, which the
+    compiler fuses with neighboring operations.
     """
     return jnp.sum(S * x[:, None], axis=0) if is_inverted(len(S)) else S @ x
 
 
 def is_inverted(rows: int) -> bool:
-    """Whether the factor of a matrix is formed as its inverse: of few rows, but in native code."""
+    """Return whether the inverse of the factor is formed: for few rows, and not in native code."""
     return rows <= SMALL and not is_native()
 
 
 def lower_inverse(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """`L⁻¹` with `M = L Lᵀ`, rows in the order of M; NaN where M is not positive definite."""
+    """Return `L⁻¹` with `M = L Lᵀ`, rows in the order of M; NaN if M is not positive definite."""
     if is_inverted(len(M)):
         return inverse_factor(M)
     return solve_triangular(cholesky(M), jnp.eye(len(M), dtype=M.dtype), lower=True)
 
 
 def _by_rows(factors: Float[Array, " n"], x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
-    """Each row of x multiplied by a factor of its own."""
+    """Multiply each row of x by its factor."""
     return factors.reshape(-1, *[1] * (x.ndim - 1)) * x
 
 
@@ -165,9 +166,9 @@ def _by_rows(factors: Float[Array, " n"], x: Float[Array, "n *k"]) -> Float[Arra
 def zwang_ordered_factor(
     M: Float[Array, "n n"],
 ) -> tuple[Float[Array, "n n"], Float[Array, " n"], Int[Array, " n"]]:
-    """L with a unit diagonal, D⁻¹ and an order of rows with `M[order][:, order] = L D Lᵀ`. Native
-    code knows this function by its name, and chooses an order in which few zeros of M are lost; as
-    it is written the order is that of M.
+    """Return L with a unit diagonal, D⁻¹ and an order of rows with `M[order][:, order] = L D Lᵀ`.
+    Native code replaces this function by its name, and chooses an order with little fill-in; the
+    version here uses the order of M.
     """
     L = cholesky(M)
     root = jnp.diag(L)
@@ -175,8 +176,8 @@ def zwang_ordered_factor(
 
 
 def pairs(pattern: Bool[np.ndarray, "m n"]) -> tuple[tuple[int, ...], ...] | None:
-    """i, j and k of all products `C_ik C_jk` that can differ from zero, or None if they are not
-    few.
+    """Return i, j and k of all products `C_ik C_jk` that can differ from zero, or None if they are
+    not few.
     """
     if FEW_PAIRS * np.sum(np.sum(pattern, axis=0) ** 2) > len(pattern) * pattern.size:
         return None
@@ -189,8 +190,8 @@ def pairs(pattern: Bool[np.ndarray, "m n"]) -> tuple[tuple[int, ...], ...] | Non
 def gram(
     C: Float[Array, "m n"], pairs: tuple[tuple[int, ...], ...] | None = None
 ) -> Float[Array, "m m"]:
-    """`C Cᵀ`; of many rows, or in a batch, as the sum of the products that are known to be all, if
-    `pairs` names them.
+    """Return `C Cᵀ`; for many rows, or in a batch, as the sum of the products listed in `pairs`, if
+    given.
     """
     return _gram(pairs)(C)
 
@@ -203,15 +204,15 @@ def _gram_jvp(primals, tangents):
 
 @CustomDerivative
 def inverse_factor(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """`X = L⁻¹` with `M = L Lᵀ`; NaN where M is not positive definite. Reads the lower triangle of
-    M.
+    """Return `X = L⁻¹` with `M = L Lᵀ`, NaN if M is not positive definite, from the lower triangle
+    of M.
     """
     return _inverse_factor(M) if M.size else M
 
 
 @inverse_factor.def_jvp
 def _inverse_factor_jvp(primals, tangents):
-    """`dX = −Φ(X dM Xᵀ) X`, Φ the lower triangle with half of the diagonal."""
+    """Return `dX = −Φ(X dM Xᵀ) X`, where Φ is the lower triangle with half of the diagonal."""
     X, dM = inverse_factor(*primals), jnp.tril(tangents[0])
     turned = X @ (dM + jnp.tril(dM, -1).T) @ X.T
     return X, -(jnp.tril(turned) - 0.5 * jnp.diag(jnp.diag(turned))) @ X
@@ -245,15 +246,14 @@ def _inverse_factor(M):
 
 
 def _row_by_row(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """`L⁻¹`: row j of `[Lᵀ | L⁻¹]` is that of `[M | I]` less what the rows above have of it,
-    divided by √pivot. What comes of the upper triangle of M stays left of the diagonal of Lᵀ and is
-    not used.
+    """Return `L⁻¹`: row j of `[Lᵀ | L⁻¹]` is row j of `[M | I]` minus its multiples of the rows
+    above, divided by √pivot. Entries to the left of the diagonal of Lᵀ are not used.
     """
     n = len(M)
     given = jnp.concatenate([M.T, jnp.eye(n, dtype=M.dtype)], axis=1)
 
     def turn(j, rows):
-        # the barrier, or the compiler forms the sum once for the row and once for its pivot
+        # without the barrier the compiler computes the sum once for the row and once for its pivot
         row = jax.lax.optimization_barrier(given[j] - jnp.sum(rows[:, j, None] * rows, axis=0))
         return rows.at[j].set(row / jnp.sqrt(row[j]))
 
@@ -261,12 +261,12 @@ def _row_by_row(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
 
 
 def _eliminated(M: Float[Array, "n n batch"]) -> Float[Array, "n n batch"]:
-    """`L⁻¹`: Gauss's elimination on `[M | I]` with every pivot's row divided by √pivot, in the
-    place of M.
+    """Return `L⁻¹` by Gaussian elimination on `[M | I]`, in the place of M, with the row of each
+    pivot divided by √pivot.
 
-    Left of the pivot stand the columns of I so far, right of it those of M. As a loop
-    the program is small, and the compiler computes what a turn has found once, not once for each of
-    its uses.
+    The columns of I computed so far are to the left of the pivot, those of M to the right. As a
+    loop the program is small, and the compiler computes the result of each iteration once and not
+    once for each use.
     """
     n = len(M)
     i = jnp.arange(n)[:, None]

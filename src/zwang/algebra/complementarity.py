@@ -2,11 +2,10 @@
 
     w = Q z + c,    0 ≤ w ⊥ z ≥ 0
 
-A principal pivot leaves w and z complementary; an auxiliary variable makes the first point
-feasible, and the pivots that drive it out end at a solution or on a ray. Ties are decided
-lexicographically, so that no sequence of pivots comes back to itself: rows that depend on each
-other tie often. For a matrix that is copositive plus, as that of contacts without friction is, a
-ray says that there is no solution.
+A principal pivot keeps w and z complementary. An auxiliary variable makes the first point feasible,
+and the pivots that eliminate it end at a solution or on a ray. Ties are decided lexicographically,
+so that no sequence of pivots repeats; dependent rows often tie. For a copositive-plus matrix, such
+as that of contacts without friction, a ray means that there is no solution.
 
 Reference: Cottle, Pang and Stone (1992), The Linear Complementarity Problem, section 4.4.
 """
@@ -19,7 +18,7 @@ from zwang.thresholds import AGREEMENT, RESOLVED, ROUND_OFF, SOLUTION_ERROR
 
 
 def complementary(Q: np.ndarray, c: np.ndarray) -> np.ndarray | None:
-    """z with `0 ≤ Q z + c ⊥ z ≥ 0`, shape (n,); None where the pivots end on a ray.
+    """Return z with `0 ≤ Q z + c ⊥ z ≥ 0`, shape (n,), or None if the pivots end on a ray.
 
     Args:
         Q: shape (n, n).
@@ -29,12 +28,12 @@ def complementary(Q: np.ndarray, c: np.ndarray) -> np.ndarray | None:
     if not n or np.all(c >= 0):
         return np.zeros(n)
     columns, best, least = np.hstack([np.eye(n), -Q]), None, -np.inf
-    # ways to make the first point feasible that are tried before a ray counts as one
+    # number of covering vectors that are tried before a ray is accepted
     for k in range(8):
-        # rows that depend on each other may end one way of pivots early, and not the next
+        # dependent rows may end one sequence of pivots early, and not the next
         cover = 1 + 0.5 * np.sin(k * (1.0 + np.arange(n)))
-        # ratios of a pivot that differ by less count as equal: by the first one as those of rows
-        # that depend on each other do, and by the second where that leaves more than round-off
+        # ratios of a pivot that differ by less count as equal: the first tolerance is for dependent
+        # rows, the second is used if the first leaves a residual above round-off
         for tie in (SOLUTION_ERROR, ROUND_OFF):
             if (basis := _pivoted(Q, c, cover, tie)) is None:
                 continue
@@ -47,31 +46,32 @@ def complementary(Q: np.ndarray, c: np.ndarray) -> np.ndarray | None:
             left /= np.max(terms, initial=0.0)
             if left > least:
                 best, least = z, left
-            # what was a tie and was none leaves more than round-off
+            # a false tie leaves a residual above round-off
             if left >= -ROUND_OFF:
                 return z
         if best is not None:
             break
-    # the largest that a solution may leave
+    # the largest residual of a solution
     return best if least >= -AGREEMENT else None
 
 
 def _pivoted(Q: np.ndarray, c: np.ndarray, cover: np.ndarray, tie: float) -> list[int] | None:
-    """Columns of `w − Q z = c` that are basic at the solution: w is 0 to n − 1, z is n to 2n − 1;
-    the auxiliary variable adds `cover` to c, and ratios that differ by less than `tie` are equal.
+    """Return the columns of `w − Q z = c` that are basic at the solution: w is 0 to n − 1, z is n
+    to 2n − 1. The auxiliary variable adds `cover` to c, and ratios that differ by less than `tie`
+    are equal.
     """
     n = len(c)
     auxiliary = 2 * n
     columns = np.hstack([np.eye(n), -Q, -cover[:, None]])
     basis = list(range(n))
     row, entering = int(np.argmin(c / cover)), auxiliary
-    # pivots for each row after which a problem counts as unsolved; ordinary ones take one or two
+    # at most 50 pivots for each row; ordinary problems take one or two
     for _ in range(50 * n):
         leaving, basis[row] = basis[row], entering
         if leaving == auxiliary:
             return basis
         entering = leaving + n if leaving < n else leaving - n
-        # from the data that were given, as a tableau has the round-off of all pivots before
+        # from the original data, because a tableau accumulates the round-off of all pivots
         inverse = np.linalg.inv(columns[:, basis])
         column = inverse @ columns[:, entering]
         rows = np.flatnonzero(column > RESOLVED * np.max(np.abs(column), initial=0.0))
@@ -83,7 +83,9 @@ def _pivoted(Q: np.ndarray, c: np.ndarray, cover: np.ndarray, tie: float) -> lis
 
 
 def _lexicographic_least(rows: np.ndarray, keys: np.ndarray, preferred: int, tie: float) -> int:
-    """Which of some rows has the least key; the preferred one if its first number ties."""
+    """Return the row with the lexicographically smallest key; the preferred row if it ties in the
+    first number.
+    """
     left = np.arange(len(rows))
     for k in range(keys.shape[1]):
         key = keys[left, k]

@@ -1,15 +1,16 @@
-"""Coulomb's problem: forces that push, and forces that rub within disks, by Newton's method.
+"""Coulomb friction: normal forces and friction forces within disks, by Newton's method.
 
     w = D z + c,    0 ≤ w_n ⊥ z_n ≥ 0,    |z_t| ≤ R,    z_t = −R w_t/|w_t| where w_t is not zero
 
-R is a part of one of the pushes, or given. Each block is the zero of a natural map,
+R is a multiple of a normal force, or given. Each block is the zero of a natural map,
 
     z_n − max(z_n − ρ w_n, 0),    z_t − P(z_t − ρ w_t),
 
-P the projection onto the disk whose R belongs to max(z_n − ρ w_n, 0) as the push,
-whose Newton steps end at round-off where they end. They may circle from a start far off: sweeps
-over the blocks give the next start, and ρ is varied. Rows may depend on each other: of the z that
-solve it one is found. As w_t does not follow from a potential, there may be several w, or none.
+where P is the projection onto the disk whose R is computed with max(z_n − ρ w_n, 0). Newton's
+method on this map converges to round-off if it converges. It may cycle from a distant start: sweeps
+over the blocks then give the next start, and ρ is varied. Rows may be dependent; one of the
+solutions z is found. Because w_t does not follow from a potential, there may be several solutions
+w, or none.
 
 Reference: Alart and Curnier (1991), Comput. Methods Appl. Mech. Eng. 92, 353-375; Acary, Brémond
 and Huber (2018), in Advanced Topics in Nonsmooth Dynamics, Springer, 375-457 (methods compared).
@@ -26,12 +27,12 @@ from zwang.thresholds import ROUND_OFF, SOLUTION_ERROR
 
 
 class Disk(NamedTuple):
-    """Where the force of one or two tangents may lie: |z| ≤ share · push + fixed.
+    """Admissible force of one or two tangents: |z| ≤ share · normal force + fixed.
 
     Attributes:
-        rows: places of its components among all forces.
-        owner: place of the push; −1 of none.
-        share, fixed: of its radius.
+        rows: indices of its components among all forces.
+        owner: index of the normal force; −1 if there is none.
+        share, fixed: coefficients of the radius.
     """
 
     rows: np.ndarray
@@ -44,20 +45,21 @@ class Disk(NamedTuple):
         return self._replace(share=part * self.share, fixed=part * self.fixed)
 
     def radius(self, forces: np.ndarray) -> float:
-        """The largest force [N, N·m …], given all others."""
+        """Return the largest force [N, N·m …], given all others."""
         return float(self.fixed + (self.share * forces[self.owner] if self.owner >= 0 else 0.0))
 
 
 def frictional(
     D: np.ndarray, c: np.ndarray, pushes: int, disks: Sequence[Disk]
 ) -> np.ndarray | None:
-    """z of Coulomb's problem; None where no start ends within `SOLUTION_ERROR` of the terms.
+    """Return z of the friction problem, or None if no start converges within `SOLUTION_ERROR` of
+    the terms.
 
     Args:
         D: shape (n, n), rows of about unit length.
         c: shape (n,).
-        pushes: how many of z push; they come first.
-        disks: the others.
+        pushes: number of normal forces, which are the first entries of z.
+        disks: the disks of the other entries.
     """
     size = np.max(np.abs(c), initial=0.0)
     if size == 0:
@@ -67,8 +69,8 @@ def frictional(
     found, least, seed = np.zeros(len(c)), np.inf, np.zeros(len(c))
     x = seed
     for k in range(map_.starts):
-        # in turn from where the last start has ended, and from sweeps that no step has led astray,
-        # which come ever nearer
+        # alternate between the end of the last start and sweeps without Newton steps, which
+        # converge slowly
         if k % 2:
             start = map_.swept(x)
         else:
@@ -76,26 +78,27 @@ def frictional(
         x, left = map_.newton(start, map_.scales[k % len(map_.scales)])
         if left < least:
             found, least = x, left
-        # what D z itself rounds off
+        # the round-off of D z
         if least <= SOLUTION_ERROR + ROUND_OFF * np.max(np.abs(found)):
             return size * found
-    # of forces that are large beside what they balance
+    # the error relative to forces that are large compared with c
     return size * found if least <= SOLUTION_ERROR * np.max(np.abs(found)) else None
 
 
 class NaturalMap:
-    """The equations whose zero solves the problem, of c of size one.
+    """Natural map whose zero solves the problem, with c scaled to size one.
 
     Attributes:
-        starts: starts of Newton's method, with sweeps between them; most problems need one.
-        scales: ρ of a start beside that of a block alone, in turn.
-        sweeps: sweeps over all blocks before a start.
-        steps: most Newton steps from one start.
-        lengths: parts of a Newton step that are tried; the best is taken, even if it is worse than
-            none.
-        remembered: residuals of the last steps of which the largest has to be undercut by a tenth.
-        damping: what is added to the diagonal of the Newton matrix: rows that depend on each other
-            leave it singular, and nothing of the step but its part along them is changed.
+        starts: number of starts of Newton's method, with sweeps between them; most problems need
+            one.
+        scales: ρ of successive starts, relative to that of a single block.
+        sweeps: number of sweeps over all blocks before a start.
+        steps: maximum number of Newton steps from one start.
+        lengths: fractions of a Newton step that are tried; the best is taken, even if it increases
+            the residual.
+        remembered: number of last residuals, the largest of which a step must reduce by a tenth.
+        damping: term added to the diagonal of the Newton matrix, which dependent rows make
+            singular; it changes only the component of the step along these rows.
     """
 
     starts, sweeps, steps, remembered = 28, 20, 40, 3
@@ -113,11 +116,11 @@ class NaturalMap:
             self.rho[disk.rows] = 1 / largest if largest > self.damping else 1.0
 
     def residual(self, z: np.ndarray, scale: float) -> np.ndarray:
-        """The map at z, `scale` times ρ."""
+        """Return the map at z with `scale` times ρ."""
         return self._evaluated(z, scale, None)
 
     def linearized(self, z: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray]:
-        """The map and an element of its generalized Jacobian."""
+        """Return the map and an element of its generalized Jacobian."""
         J = np.zeros_like(self.D)
         return self._evaluated(z, scale, J), J
 
@@ -150,7 +153,7 @@ class NaturalMap:
         return F
 
     def swept(self, z: np.ndarray) -> np.ndarray:
-        """z after sweeps in which each block is projected in turn, given all others."""
+        """Return z after sweeps in which each block is projected in turn, given all others."""
         D, rho, z = self.D, self.rho, z.copy()
         w = D @ z + self.c
         blocks = [(np.array([i]), None) for i in range(self.n)] + [(x.rows, x) for x in self.disks]
@@ -167,7 +170,7 @@ class NaturalMap:
         return z
 
     def newton(self, z: np.ndarray, scale: float) -> tuple[np.ndarray, float]:
-        """The best point of Newton's method from z, and the largest entry of the map there."""
+        """Return the best point of Newton's method from z, and the largest entry of its map."""
         F, J = self.linearized(z, scale)
         sizes = [np.linalg.norm(F)]
         best = z, F
@@ -194,5 +197,5 @@ class NaturalMap:
             sizes.append(np.linalg.norm(F))
             if sizes[-1] < np.linalg.norm(best[1]):
                 best = z, F
-        # as the block alone has it, whatever ρ was
+        # the residual with ρ of the single blocks
         return best[0], float(np.max(np.abs(self.residual(best[0], 1.0))))

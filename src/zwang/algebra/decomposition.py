@@ -1,6 +1,6 @@
-"""A matrix by its singular values, split at its rank: what it reaches, what it leaves free, and the
-solution of least norm. On the host; the rank is that of `zwang.algebra.rank`. Functions of a matrix
-alone take traced arrays as well, by `zwang.algebra.lapack`.
+"""Singular value decomposition on the host, split at the rank: range, null space, and the solution
+of least norm. The rank is that of `zwang.algebra.rank`. Functions whose only argument is a matrix
+also accept traced arrays, by `zwang.algebra.lapack`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from zwang.inputs.arrays import AnyArray
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Decomposition:
-    """`A = U Σ Vᵀ`, taken apart when something is asked for.
+    """Decomposition `A = U Σ Vᵀ`, computed on first use.
 
     Attributes:
         matrix: A, shape (m, n).
-        threshold: part of a size below which singular values count as zero.
-        beside: that size, by default the largest singular value; `least` is the least it may be.
+        threshold: fraction of a size below which singular values count as zero.
+        beside: this size, by default the largest singular value; `least` is its lower limit.
     """
 
     matrix: np.ndarray
@@ -35,81 +35,81 @@ class Decomposition:
 
     @functools.cached_property
     def _thin(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """U, σ and Vᴴ without what belongs to no singular value."""
+        """U, σ and Vᴴ of the reduced decomposition."""
         return np.linalg.svd(self.matrix, full_matrices=False)
 
     @functools.cached_property
     def _full(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The same, U and V square."""
+        """U, σ and Vᴴ with square U and V."""
         return full_svd(self.matrix)
 
     @property
     def left(self) -> np.ndarray:
-        """U, square: directions of what A gives, by singular values."""
+        """Square U: left singular vectors, ordered by singular values."""
         m, n = self.matrix.shape
         return (self._thin if m <= n else self._full)[0]
 
     @property
     def right(self) -> np.ndarray:
-        """V, square: directions of what A takes, by singular values."""
+        """Square V: right singular vectors, ordered by singular values."""
         m, n = self.matrix.shape
         return (self._thin if n <= m else self._full)[2].conj().T
 
     @property
     def singular_values(self) -> np.ndarray:
-        """The largest first, shape (min(m, n),)."""
+        """Singular values, the largest first, shape (min(m, n),)."""
         return self._thin[1]
 
     @functools.cached_property
     def rank(self) -> int:
-        """How many singular values count."""
+        """Number of singular values above the threshold."""
         return rank_of(self.singular_values, self.threshold, self.beside, self.least)
 
     @property
     def range(self) -> np.ndarray:
-        """An orthonormal basis of what A reaches, shape (m, rank)."""
+        """Orthonormal basis of the range of A, shape (m, rank)."""
         return self._thin[0][:, : self.rank]
 
     @property
     def row_space(self) -> np.ndarray:
-        """An orthonormal basis of what A sees, shape (n, rank)."""
+        """Orthonormal basis of the row space of A, shape (n, rank)."""
         return self._thin[2][: self.rank].conj().T
 
     @property
     def kernel(self) -> np.ndarray:
-        """An orthonormal basis of what A takes to zero, shape (n, n − rank)."""
+        """Orthonormal basis of the null space of A, shape (n, n − rank)."""
         return self.right[:, self.rank :]
 
     @property
     def left_kernel(self) -> np.ndarray:
-        """Orthonormal columns c with `cᵀ A = 0`, shape (m, m − rank)."""
+        """Orthonormal columns c with `cᵀ A = 0` (left null space), shape (m, m − rank)."""
         return self.left[:, self.rank :]
 
     def solve(self, r: np.ndarray, damping: float = 0.0) -> np.ndarray:
-        """`A⁺ r`, of one right-hand side or of columns of them.
+        """Return `A⁺ r` for one right-hand side or for several in columns.
 
         Args:
             r: shape (m,) or (m, k).
-            damping: singular values σ below it are not trusted, σ / damping² in place of 1 / σ.
+            damping: singular values σ below it are not trusted: σ / damping² replaces 1 / σ.
         """
         kept, sigma = self.range.conj().T @ r, self.singular_values[: self.rank]
-        # to the last digit as without damping where it has nothing to do
+        # identical to the undamped result if all singular values are above the damping
         divisor = np.where(sigma < damping, damping**2 / sigma, sigma)
         return self.row_space @ (kept.T / divisor).T
 
     @property
     def inverse(self) -> np.ndarray:
-        """`A⁺`, shape (n, m)."""
+        """Return `A⁺`, shape (n, m)."""
         return (self.row_space / self.singular_values[: self.rank]) @ self.range.conj().T
 
     def solve_transposed(self, x: np.ndarray) -> np.ndarray:
-        """`(Aᵀ)⁺ x`, the least λ with `Aᵀ λ = x` as far as it is possible."""
+        """Return `(Aᵀ)⁺ x`, the λ of least norm that minimizes `|Aᵀ λ − x|`."""
         return self.range @ ((self.row_space.T @ x) / self.singular_values[: self.rank])
 
 
 def pivots(A: np.ndarray, threshold: float = DEPENDENT_ROWS) -> np.ndarray:
-    """Columns of A that span all of them best, as many as its rank, in their order: by a QR
-    factorization with column pivoting.
+    """Return well-conditioned columns that span the range of A, as many as its rank, in their
+    order, by a QR factorization with column pivoting.
     """
     import scipy.linalg
 
@@ -121,14 +121,14 @@ def pivots(A: np.ndarray, threshold: float = DEPENDENT_ROWS) -> np.ndarray:
 
 
 def outside(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
-    """What rows have beyond the span of orthonormal ones."""
+    """Return the components of rows outside the span of orthonormal ones."""
     for _ in range(2):  # once leaves round-off of what is taken off
         rows = rows - (rows @ span.T) @ span
     return rows
 
 
 def independent(A: np.ndarray) -> list[int]:
-    """Rows that those before them do not imply."""
+    """Return the rows that do not depend on the rows before them."""
     kept, span = [], np.zeros((0, A.shape[1]))
     for i, row in enumerate(A):
         left = outside(row, span)
@@ -139,13 +139,13 @@ def independent(A: np.ndarray) -> list[int]:
 
 
 def nearest_rotation(X: np.ndarray) -> np.ndarray:
-    """The orthogonal factor of the polar decomposition of a square matrix."""
+    """Return the orthogonal factor of the polar decomposition of a square matrix."""
     split = Decomposition(X)
     return split.left @ split.right.T
 
 
 def full_svd(A: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
-    """U, σ and Vᴴ, U and V square; of a traced matrix without derivatives."""
+    """Return U, σ and Vᴴ with square U and V; without derivatives for a traced matrix."""
     if isinstance(A, np.ndarray):
         U, sigma, Vh = np.linalg.svd(A, full_matrices=True)
         return U, sigma, Vh
@@ -153,38 +153,40 @@ def full_svd(A: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
 
 
 def singular_values(A: AnyArray) -> AnyArray:
-    """Singular values, the largest first, of a matrix, on the host of each of a stack."""
+    """Return the singular values of a matrix, the largest first; on the host also of each matrix of
+    a stack.
+    """
     if isinstance(A, np.ndarray):
         return np.linalg.svd(A, compute_uv=False)
     return lapack.singular_values(A)
 
 
 def conditioning(A: AnyArray) -> AnyArray:
-    """The smallest singular value beside the largest, 0 of zeros; of what `singular_values`
-    takes.
+    """Return the smallest singular value relative to the largest, 0 for a zero matrix; for the same
+    arguments as `singular_values`.
     """
     xp, sigma = np if isinstance(A, np.ndarray) else jnp, singular_values(A)
     return sigma[..., -1] / xp.where(sigma[..., 0] > 0, sigma[..., 0], np.inf)
 
 
 def solve_square(A: AnyArray, r: AnyArray) -> AnyArray:
-    """`A⁻¹ r` of a square matrix, r a vector or columns, on the host of each of a stack, r with
-    columns for each; NaN where A is singular.
+    """Return `A⁻¹ r` of a square matrix, with r a vector or columns; on the host also for a stack
+    of matrices, with columns of r for each. NaN if A is singular.
     """
     if not isinstance(A, np.ndarray):
         return lapack.solve(A, jnp.asarray(r))
     try:
         return np.linalg.solve(A, r)
     except np.linalg.LinAlgError:
-        # LAPACK gives up the whole stack for one singular matrix, so that one is looked for
+        # LAPACK fails for the whole stack if one matrix is singular, so this matrix is searched
         if A.ndim == 2:
             return np.full(r.shape, np.nan)
         return np.array([solve_square(a, x) for a, x in zip(A, r, strict=True)])
 
 
 def symmetric_root(K: AnyArray) -> AnyArray:
-    """X with `X Xᵀ = K` of a symmetric matrix, without what eigenvalues below zero are; of a traced
-    one L, NaN where it is not positive definite.
+    """Return X with `X Xᵀ = K` of a symmetric matrix, omitting negative eigenvalues. For a traced
+    matrix X is the Cholesky factor, NaN if K is not positive definite.
     """
     if not isinstance(K, np.ndarray):
         return lapack.cholesky(K)
@@ -193,18 +195,18 @@ def symmetric_root(K: AnyArray) -> AnyArray:
 
 
 def compressed(L: Array, width: int) -> Array:
-    """A root of `L Lᵀ` with fewer columns, where what the others hold is round-off."""
+    """Return a root of `L Lᵀ` without the columns that are round-off."""
     U, sigma, _ = lapack.svd(L)
     return U[:, :width] * sigma[:width]
 
 
 def orientation(A: np.ndarray) -> np.ndarray:
-    """Sign of the determinant of a square matrix, or of each of a stack."""
+    """Return the sign of the determinant of a square matrix, or of each matrix of a stack."""
     return np.linalg.slogdet(A)[0]
 
 
 def determinant(A: Array) -> Array:
-    """`det A` of a few rows, by expansion: smooth where A is singular, too."""
+    """Return `det A` of a few rows by expansion, which is smooth also where A is singular."""
     found, columns = A[0, 0], np.arange(len(A))
     if len(A) == 1:
         return found
@@ -215,17 +217,19 @@ def determinant(A: Array) -> Array:
 
 
 def inverse_of_each(A: np.ndarray, threshold: float = DEPENDENT_ROWS) -> np.ndarray:
-    """`A⁺` of each matrix of a stack, singular values up to a part of its largest one zero."""
+    """Return `A⁺` of each matrix of a stack; singular values up to a fraction of its largest count
+    as zero.
+    """
     return np.linalg.pinv(A, rcond=threshold)
 
 
 def inverse_of_gram(A: np.ndarray) -> np.ndarray:
-    """`(Aᵀ A)⁻¹` by a QR factorization, as forming `Aᵀ A` would square the condition number."""
+    """Return `(Aᵀ A)⁻¹` by a QR factorization, because `Aᵀ A` has the squared condition number."""
     import scipy.linalg
 
     n = A.shape[1]
     R = np.asarray(scipy.linalg.qr(A, mode="r")[0])[:n]
-    # an exact 0 is round-off of two columns that are alike
+    # an exact zero is the round-off of two equal columns
     np.fill_diagonal(R, np.where(np.diag(R) == 0, np.finfo(float).tiny ** 0.5, np.diag(R)))
     inverse = scipy.linalg.solve_triangular(R, np.eye(n))
     return inverse @ inverse.T

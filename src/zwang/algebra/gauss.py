@@ -1,18 +1,21 @@
-"""Gauss's problem: one operator, A⊕, applied to M, F, A and b.
+"""Gauss's problem: the weighted pseudoinverse A⊕ and the equations that use it.
 
 With M = L Lᵀ, W = L⁻ᵀ and C = A W, the weighted pseudoinverse is
 
-    A⊕ = W C⁺   the least change of acceleration in the mass metric that a residual asks for
+    A⊕ = W C⁺
 
-and everything else is one line:
+It maps a residual to the change of acceleration that removes it and is smallest in the mass metric.
+The equations of motion are then:
+
 
     v̇    = a + A⊕ (b − A a),  a = M⁻¹F    constrained acceleration
     Q_c  = M A⊕ (b − A a) = Aᵀλ           ideal constraint force
     Q_n  = M (I − A⊕A) M⁻¹ c              nonideal part
     v   ← v − A⊕ ψ,   q ← q ⊖ A⊕ φ        velocity and position projection
 
-Rows are divided by a length before C⁺ is taken, so that neither units nor row factors decide what
-counts as small; a row that is round-off (`zwang.algebra.judgement.ABSENT`) is left out.
+Rows are divided by a length before C⁺ is computed, so that the decision which numbers are small
+does not depend on units or row factors. A row that is round-off (`zwang.algebra.judgement.ABSENT`)
+is omitted.
 """
 
 from __future__ import annotations
@@ -46,21 +49,21 @@ from zwang.objects.record import Record
 
 
 class Gauss(Record):
-    """Gauss's problem at one state, `min ½ ‖v̇ − a‖²_M` subject to `A v̇ = b`: a factored mass and
-    the rows of A, factored once and applied to many right-hand sides.
+    """Gauss's problem at one state, `min ½ ‖v̇ − a‖²_M` subject to `A v̇ = b`. The mass matrix and
+    the rows of A are factored once and used for many right-hand sides.
 
     Args:
         mass: factored mass matrix.
-        A: constraint matrix, shape (m, nv), an array or a `SparseMatrix`; rows may repeat.
-        method: how `C⁺` is computed; of a `SparseMatrix` by the sweeps of `Proximal`.
-        row_length: typical length of each row [unit of the row / √(kg m²) …], shape (m,), which a
-            run passes, so that a row that shrinks to nothing is not blown up; by default rows are
-            divided by their present length in the metric of M⁻¹.
-        plan: how the rows of a `SparseMatrix` are eliminated.
+        A: constraint matrix, shape (m, nv), an array or a `SparseMatrix`; rows may be dependent.
+        method: method for `C⁺`; a `SparseMatrix` needs `Proximal`, whose sweeps it uses.
+        row_length: typical length of each row [unit of the row / √(kg m²) …], shape (m,). A run
+            passes it, so that a vanishing row is not magnified; by default rows are divided by
+            their present length in the metric of M⁻¹.
+        plan: order of elimination of the rows of a `SparseMatrix`.
 
     Attributes:
-        scale: what each row is multiplied by to be of unit length, shape (m,), 0 if it is absent.
-        C: C⁺ of `rows`.
+        scale: factor that gives each row unit length, shape (m,), 0 for an absent row.
+        C: pseudoinverse of `rows`.
     """
 
     mass: AbstractMass
@@ -87,25 +90,27 @@ class Gauss(Record):
 
     @property
     def rows(self) -> Matrix:
-        """`scale A W`: rows of unit length in the metric of M⁻¹, those that are absent zero."""
+        """`scale A W`: rows of unit length in the metric of M⁻¹; absent rows are zero."""
         return self.C.C
 
     def correct(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
-        """`A⊕ r`: the least change of acceleration (velocity, position) in the mass metric that `A
-        · = r` asks for.
+        """Return `A⊕ r`, the change x of acceleration (velocity, position) with `A x = r` that is
+        smallest in the mass metric.
         """
         return _corrected(self, r)
 
     def correct_any(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
-        """`A⊕ r` for r in the range of A or not, as a unit residual of dependent rows is not."""
+        """Return `A⊕ r` for any r, including r outside the range of A, such as a unit vector if
+        rows are dependent.
+        """
         return self.mass.unweigh(self.C.solve_any(self.scale * r))
 
     def columns(self, R: Float[Array, "m k"]) -> Float[Array, "k nv"]:
-        """`A⊕` of each column of R."""
+        """Apply `A⊕` to each column of R."""
         return jax.vmap(self.correct, in_axes=1)(R)
 
     def estimate(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
-        """`A⊕ r` for residuals that are taken once more, by `refine`."""
+        """Return an estimate of `A⊕ r` that `refine` corrects."""
         if len(r) <= SMALL and isinstance(self.C, Pseudoinverse):
             return self.correct(r)
         return self.mass.unweigh(self.C.estimate(self.scale * r))
@@ -113,19 +118,19 @@ class Gauss(Record):
     def refine(
         self, r: Float[Array, " m"], x: Float[Array, " nv"], estimated: bool = False
     ) -> Float[Array, " nv"]:
-        """`A⊕ r` of what x has left, a correction that need be no closer than the round-off of x.
+        """Return `A⊕ r` for the residual r of x, to an accuracy of the round-off of x.
 
         Args:
-            estimated: whether r is what an `estimate` has left, which takes more sweeps.
+            estimated: whether r is the residual of an `estimate`, which needs more sweeps.
         """
         if len(r) <= SMALL and isinstance(self.C, Pseudoinverse):
             return self.correct(r)
-        # in the mass metric, in which the residual of rows at unit length is measured
+        # the size of x in the mass metric, in which the residual of rows at unit length is measured
         return self.mass.unweigh(self.C.refine(self.scale * r, self.mass.size(x), estimated))
 
     def certified(self, r: Float[Array, " m"], terms: Float[Array, " m"]) -> Certified:
-        """`A⊕ r` and multipliers of least norm, solved to the round-off of r's `terms` and with the
-        quality that was reached; for states on their constraints.
+        """Return `A⊕ r` and the multipliers of least norm, solved to the round-off of the `terms`
+        of r, with the quality that was reached; for states on their constraints.
         """
         found = self.C.certified(self.scale * r, self.scale * terms)
         return Certified(
@@ -136,48 +141,48 @@ class Gauss(Record):
         )
 
     def least_singular_value(self) -> Float[Array, ""]:
-        """Smallest singular value of the rows at unit length that is not a redundancy
-        (`zwang.algebra.pseudoinverse.certificate.least_singular_value`).
+        """Return the smallest singular value of the rows at unit length, apart from those of
+        redundant rows (`zwang.algebra.pseudoinverse.certificate.least_singular_value`).
         """
         return self.C.least_singular_value()
 
     def singular_values(self) -> Float[Array, " k"]:
-        """Singular values of the rows at unit length, the largest first, zeros where an entry is
-        no number.
+        """Return the singular values of the rows at unit length, the largest first; zeros if an
+        entry is not finite.
         """
-        # LAPACK may not return from what is not finite
+        # LAPACK may not return if an entry is not finite
         rows = self.rows
         assert not isinstance(rows, SparseMatrix)
         return singular_values(jnp.where(jnp.all(jnp.isfinite(rows)), rows, 0.0))
 
     def units(self) -> Float[Array, " m"]:
-        """What makes rows comparable (`zwang.algebra.judgement.row_units`), those that are
-        absent included.
+        """Return the factors that make all rows comparable, including absent rows
+        (`zwang.algebra.judgement.row_units`).
         """
         return units_of(jnp, self.scale)
 
     def tangent(self, w: Float[Array, " nv"]) -> Float[Array, " nv"]:
-        """`(I − A⊕A) w`: w without what the constraints forbid."""
+        """Return `(I − A⊕A) w`, the component of w that the constraints allow."""
         return w - self.correct(self.A @ w)
 
     def mobility(self, f: Float[Array, " nv"]) -> Float[Array, " nv"]:
-        """`(I − A⊕A) M⁻¹ f`: the acceleration that a force causes where the rows react to it."""
+        """Return `(I − A⊕A) M⁻¹ f`, the acceleration that the force f causes on the constraints."""
         return self.tangent(self.mass.solve(f))
 
     def multipliers(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
-        """λ with `M A⊕ r = Aᵀ λ`, of least norm in rows of unit length, which makes it independent
-        of units.
+        """Return λ with `M A⊕ r = Aᵀ λ`, of least norm for rows of unit length, and therefore
+        independent of units.
         """
         return self.scale * self.C.multipliers(self.scale * r)
 
     def log_det(self) -> Float[Array, ""]:
-        """`log det (C Cᵀ + μ I)` for the rows as they are scaled: smooth, and about −23 lower for
+        """Return `log det (C Cᵀ + μ I)` of the scaled rows, which is smooth and about 23 lower for
         every rank that is lost.
         """
         return self.C.log_det()
 
     def rank(self) -> Int[Array, ""]:
-        """Rank of A by the method's threshold, on rows of unit length."""
+        """Return the rank of A by the threshold of the method, with rows of unit length."""
         return self.C.rank()
 
 
@@ -187,9 +192,7 @@ def _corrected(gauss: Gauss, r: Float[Array, " m"]) -> Float[Array, " nv"]:
 
 
 def scale_of(typical: Float[Array, " m"] | None, present: Float[Array, " m"]) -> Float[Array, " m"]:
-    """What each row is multiplied by; no derivative passes through the choice of a typical
-    length.
-    """
+    """Return the factor of each row; the choice of a typical length is not differentiated."""
     if typical is None:
         return judgement.row_scale(jnp, present)
     return judgement.held_scale(jnp, typical, jax.lax.stop_gradient(present))
@@ -198,7 +201,7 @@ def scale_of(typical: Float[Array, " m"] | None, present: Float[Array, " m"]) ->
 def constrained_acceleration(
     free: Float[Array, " nv"], gauss: Gauss, b: Float[Array, " m"], nonideal=None
 ):
-    """`v̇ = a + A⊕ (b − A a)`, and with a nonideal force c: `+ (I − A⊕A) M⁻¹ c`.
+    """Return `v̇ = a + A⊕ (b − A a)`, plus `(I − A⊕A) M⁻¹ c` with a nonideal force c.
 
     Args:
         free: free acceleration a = M⁻¹F [unit of v per s], shape (nv,).
@@ -206,9 +209,10 @@ def constrained_acceleration(
         b: right-hand side of `A v̇ = b`, shape (m,).
         nonideal: c [N, N·m …], shape (nv,), or None.
 
-    Of many rows the residual is corrected twice: their smallest singular values fall with their
-    number, a may exceed v̇ a million times, and the first correction leaves the round-off of a (a
-    lift of 100 stages: 8e-7 of v̇ once, 3e-14 twice).
+    For many rows the residual is corrected twice: the smallest singular values decrease with the
+    number of rows, a may be a million times as large as v̇, and the first correction leaves the
+    round-off of a (a lift of 100 stages: an error of 8e-7 of v̇ with one correction, 3e-14 with
+    two).
 
     Reference: Udwadia and Kalaba (1992), Proc. R. Soc. Lond. A 439, 407-410; nonideal part: servo
         paper, eq. (12).
@@ -223,16 +227,16 @@ def constrained_acceleration(
 
 
 class CertifiedAcceleration(Record):
-    """`v̇ = a + A⊕ (b − A a)` with its certificate.
+    """Acceleration `v̇ = a + A⊕ (b − A a)` with its certificate.
 
     Attributes:
         acceleration: v̇, shape (nv,).
-        multipliers: λ, shape (m,), of least norm in rows of unit length.
-        residual: largest entry of `|A v̇ − b|` beside its terms (`zwang.algebra.judgement`).
-        accuracy: estimate of the relative error of v̇, the larger of two. One is the remaining
-            residual, or its round-off, divided by the smallest singular value, in the mass metric.
-            The other is the acceleration that the round-off of `M v̇ = F + Aᵀλ` causes, in the
-            metric of M's diagonal.
+        multipliers: λ, shape (m,), of least norm for rows of unit length.
+        residual: largest entry of `|A v̇ − b|` relative to its terms (`zwang.algebra.judgement`).
+        accuracy: estimate of the relative error of v̇, the larger of two numbers. The first is the
+            remaining residual, or its round-off, divided by the smallest singular value, in the
+            mass metric. The second is the acceleration that the round-off of `M v̇ = F + Aᵀλ`
+            causes, in the metric of M's diagonal.
     """
 
     acceleration: Float[Array, " nv"]
@@ -247,16 +251,16 @@ def certified_acceleration(
     b: Float[Array, " m"],
     centripetal: Float[Array, " m"] | float,
 ) -> CertifiedAcceleration:
-    """The acceleration of a state on its constraints, solved to round-off.
+    """Compute the acceleration of a state on its constraints to round-off.
 
-    The residual is corrected twice: a may exceed v̇ a million times, and the first correction
-    leaves the round-off of a.
+    The residual is corrected twice, because a may be a million times as large as v̇, and the first
+    correction leaves the round-off of a.
 
     Args:
         force: F, shape (nv,).
         gauss: the rows of A.
         b: right-hand side, shape (m,).
-        centripetal: size of the terms inside b, shape (m,), where they are known.
+        centripetal: size of the terms of which b is the sum, shape (m,), if known.
     """
     A, terms, free = gauss.A, jnp.abs(b) + centripetal, gauss.mass.solve(force)
 
@@ -266,10 +270,10 @@ def certified_acceleration(
         more = gauss.certified(b - image(A, acceleration), size)
         return acceleration + more.solution, multipliers + more.multipliers
 
-    # a loop, as code for each of both would be twice as long
+    # a loop, because the code for two corrections would be twice as long
     again = lambda _, found: corrected(found)
     acceleration, multipliers = jax.lax.fori_loop(0, 2, again, (free, jnp.zeros_like(terms)))
-    # a row that is absent is the round-off of others: what a force along it makes is no residual
+    # an absent row is the round-off of others: an acceleration along it is no residual
     met, size = image(A, acceleration), term_sizes(A, acceleration)
     left = jnp.where((gauss.scale > 0) | ~jnp.isfinite(met), met, 0.0) - b
     unit = gauss.units()
@@ -280,7 +284,7 @@ def certified_acceleration(
     reach = jnp.where(sigma > 0, error / jnp.where(sigma > 0, sigma, 1.0), 0.0)
     sizes = gauss.mass.size(acceleration), gauss.mass.size(free)
     accuracy = relative_error(jnp, reach, *sizes)
-    # an estimate that nobody differentiates, and a norm has no derivative at zero
+    # the estimate is not differentiated: a norm has no derivative at zero
     by_mass = jax.lax.stop_gradient(mass_error(force, gauss, free, acceleration, multipliers))
     return CertifiedAcceleration(
         acceleration, multipliers, residual, jnp.maximum(accuracy, by_mass)
@@ -288,8 +292,8 @@ def certified_acceleration(
 
 
 def mass_error(force, gauss: Gauss, free, acceleration, multipliers) -> Float[Array, ""] | float:
-    """Estimate of the relative error that the condition of M leaves in v̇ along the tangent, in the
-    metric of M's diagonal; nothing of a diagonal M, whose entries are divided one by one.
+    """Estimate the relative error of v̇ along the tangent that the condition of M causes, in the
+    metric of M's diagonal; zero for a diagonal M, by whose entries forces are divided one by one.
     """
     mass, A = gauss.mass, gauss.A
     if isinstance(mass, DiagonalMass):

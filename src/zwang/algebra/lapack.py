@@ -1,8 +1,8 @@
-"""LAPACK's factorizations and solutions, whose batches take one member after another on a processor
-(`zwang.compile.hints.member_by_member`), in a user's own `jax.vmap` too.
+"""LAPACK's factorizations and solutions, which process a batch element by element on a processor
+(`zwang.compile.hints.member_by_member`), also in a user's own `jax.vmap`.
 
-What has derivatives here has those of its result, of any order and in both modes; the others are
-decisions and factors that callers do not differentiate.
+Functions that have derivatives have those of their result, of any order and in both modes. The
+other functions compute decisions and factors that callers do not differentiate.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from zwang.objects.record import Record
 
 @CustomDerivative
 def cholesky(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """L, lower triangular, with `M = L Lᵀ`; NaN where M is not positive definite. Reads the lower
-    triangle of M.
+    """Return the lower triangular L with `M = L Lᵀ`, NaN if M is not positive definite. Only the
+    lower triangle of M is read.
     """
     return _cholesky(M)
 
@@ -40,8 +40,8 @@ def _cholesky_jvp(primals, tangents):
 def solve_triangular(
     T: Float[Array, "n n"], x: Float[Array, "n *k"], *, lower: bool = False, trans: int = 0
 ) -> Float[Array, "n *k"]:
-    """`T⁻¹ x`, or `T⁻ᵀ x` with `trans=1`, for a triangular matrix; its other triangle is not
-    read.
+    """Return `T⁻¹ x`, or `T⁻ᵀ x` with `trans=1`, for a triangular matrix, whose other triangle is
+    not read.
     """
     if x.ndim == 1:
         return solve_triangular(T, x[:, None], lower=lower, trans=trans)[:, 0]
@@ -60,12 +60,12 @@ def _solve_columns(T: Array, x: Array, lower: bool, trans: int) -> Array:
 
 
 class LU(Record):
-    """A square matrix, factored once.
+    """LU factorization of a square matrix.
 
     Attributes:
-        matrix: what was factored.
+        matrix: the factored matrix.
         factor: L and U in one array.
-        pivots: row exchanges, as `jax.scipy.linalg.lu_factor` has them.
+        pivots: row exchanges in the form of `jax.scipy.linalg.lu_factor`.
     """
 
     matrix: Float[Array, "n n"]
@@ -77,7 +77,7 @@ class LU(Record):
         self.factor, self.pivots = _lu(jax.lax.stop_gradient(matrix))
 
     def solve(self, x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
-        """The matrix' inverse times x."""
+        """Return the inverse of the matrix times x."""
         if x.ndim == 1:
             return self.solve(x[:, None])[:, 0]
         return _solve_factored(self.matrix, self.factor, self.pivots, x)
@@ -108,8 +108,8 @@ def pivoted_qr(C: Float[Array, "m n"]) -> tuple[Array, Array, Int[Array, " n"]]:
 
 @CustomDerivative
 def svd(C: Float[Array, "m n"]) -> tuple[Array, Array, Array]:
-    """U, σ and Vᵀ of the thin singular value decomposition. Where singular values are equal, σ has
-    first derivatives, those of U and V are none.
+    """Return U, σ and Vᵀ of the thin singular value decomposition. Where singular values are equal,
+    σ has first derivatives, and U and V have none.
     """
     return _svd(C)
 
@@ -158,9 +158,7 @@ def _linear_solve(times: Callable, x: Array, way: Callable, back: Callable) -> A
 
 
 def _of_columns(function: Callable) -> Callable:
-    """A function of factors and of columns, one by one: a batch of columns for the same factors is
-    one call.
-    """
+    """Map a function of factors over columns; a batch of columns of one factor is one call."""
 
     def beside(*args):
         *factors, x = args

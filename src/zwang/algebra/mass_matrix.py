@@ -1,9 +1,9 @@
-"""The mass matrix, factored once: M = L Lᵀ, W = L⁻ᵀ, so that W Wᵀ = M⁻¹.
+"""Factored mass matrix: M = L Lᵀ, W = L⁻ᵀ, so that W Wᵀ = M⁻¹.
 
 M may be given as its diagonal (nv,), dense (nv, nv), or block diagonal (nb, k, k) with nb·k = nv;
 `M^±1/2` is never formed. Only the product `A W` and the vector `W y` are needed: `A⊕ = W (A W)⁺`
-for any W with W Wᵀ = M⁻¹, because two such W differ by an orthogonal matrix, which the
-Moore-Penrose inverse lets through. A may be an array or, of a mass in blocks, a `SparseMatrix`.
+for any W with W Wᵀ = M⁻¹, because two such W differ by an orthogonal matrix, which cancels in this
+product. A may be an array or, for a block-diagonal mass, a `SparseMatrix`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from zwang.objects.record import Record
 from zwang.thresholds import ROUND_OFF, SMALL_PART
 
 Matrix = Array | SparseMatrix
-"""Rows by an array, or by entries at known places."""
+"""Rows as an array, or as entries at known places."""
 AnyMatrix = TypeVar("AnyMatrix", bound=Matrix)
 
 
@@ -38,7 +38,7 @@ class AbstractMass(Record):
 
     @abc.abstractmethod
     def magnitude(self, x: Float[Array, " nv"]) -> Float[Array, " nv"]:
-        """`|M| |x|`: the size of what is summed in `M x`."""
+        """Return `|M| |x|`, the size of the terms whose sum is `M x`."""
 
     @abc.abstractmethod
     def solve(self, f: Float[Array, " nv"]) -> Float[Array, " nv"]:
@@ -46,13 +46,13 @@ class AbstractMass(Record):
 
     @abc.abstractmethod
     def weigh(self, A: AnyMatrix) -> AnyMatrix:
-        """`A W`: rows in the metric of M⁻¹, in which their ordinary length is what a unit
-        multiplier accelerates; an array of an array, a `SparseMatrix` of one.
+        """Return `A W`, whose rows have as Euclidean length the length of the rows of A in the
+        metric of M⁻¹; an array for an array, a `SparseMatrix` for a `SparseMatrix`.
         """
 
     @abc.abstractmethod
     def spread(self, pattern: Bool[np.ndarray, "m nv"]) -> Bool[np.ndarray, "m nv"]:
-        """Where `A W` can have entries, from where A can."""
+        """Return the structural nonzeros of `A W` from those of A."""
 
     @abc.abstractmethod
     def unweigh(self, y: Float[Array, " nv"]) -> Float[Array, " nv"]:
@@ -69,18 +69,18 @@ class AbstractMass(Record):
     @property
     @abc.abstractmethod
     def given(self) -> Array:
-        """M in the form in which it was given."""
+        """M in the form in which the model returns it."""
 
     @abc.abstractmethod
     def is_positive(self) -> Bool[Array, ""]:
-        """Whether the factorization succeeded, i.e. M is positive definite to working precision."""
+        """Return whether M is positive definite to working precision."""
 
     def size(self, w: Float[Array, " nv"]) -> Float[Array, ""]:
-        """`√(wᵀ M w)`: length of a velocity or an acceleration in the mass metric."""
+        """Return `√(wᵀ M w)`, the length of a velocity or an acceleration in the mass metric."""
         return jnp.sqrt(jnp.abs(w @ self.apply(w)))
 
     def row_lengths(self, A: Matrix) -> Float[Array, " m"]:
-        """Length of each row of A in the metric of M⁻¹."""
+        """Return the length of each row of A in the metric of M⁻¹."""
         return row_lengths(self.weigh(A))
 
 
@@ -162,7 +162,7 @@ class DenseMass(AbstractMass):
 
 
 class BlockDiagonalMass(AbstractMass):
-    """M in blocks along its diagonal; `roots` are those of L⁻¹, shape (k, k, nb)."""
+    """Block-diagonal M; `roots` are the blocks of L⁻¹, shape (k, k, nb)."""
 
     blocks: Float[Array, "nb k k"]
     roots: Float[Array, "k k nb"]
@@ -203,7 +203,7 @@ class BlockDiagonalMass(AbstractMass):
 
     def unweigh(self, y):
         parts = self._parts(y)
-        # of a lower triangle, whose zeros are not multiplied
+        # the roots are lower triangular, and zeros are not multiplied
         k = len(parts)
         rows = [total(self.roots[a, b] * parts[a] for a in range(b, k)) for b in range(k)]
         return jnp.stack(rows).T.ravel()
@@ -231,7 +231,7 @@ def factor_mass(M: Array) -> AbstractMass:
 
 
 def dense_mass(M: AnyArray) -> AnyArray:
-    """M as a full matrix, of an array of NumPy or of JAX."""
+    """Return M as a full matrix, a NumPy or a JAX array."""
     xp: ModuleType = M.__array_namespace__()
     if M.ndim < 3:
         return M if M.ndim == 2 else xp.diag(M)
@@ -241,28 +241,29 @@ def dense_mass(M: AnyArray) -> AnyArray:
 
 
 def augmented_mass(xp: ModuleType, M: AnyArray, A: AnyArray) -> AnyArray:
-    """`M + AᵀDA`, which is positive definite where [M; A] has full column rank; on `A v̇ = b` with
-    `AᵀDb` added to the force it gives the same motion as M.
+    """Return `M + AᵀDA`, which is positive definite if [M; A] has full column rank. With `AᵀDb`
+    added to the force it gives the same motion with `A v̇ = b` as M.
     """
     return M + A.T @ (augmentation(xp, M, A)[:, None] * A)
 
 
 def augmentation(xp: ModuleType, M: AnyArray, A: AnyArray) -> AnyArray:
-    """D in `M + AᵀDA`: each row weighs as much as the masses that it moves, over massive columns
-    first, then over all; and at least `SMALL_PART` of the largest mass that it acts on (of all,
-    if it acts on massless coordinates alone, as `|e|² = 1` of a quaternion at rest), and at most
-    that mass, which such a row would exceed by far if its zeros are round-off.
+    """Return D in `M + AᵀDA`. The weight of each row equals the masses that it moves, computed
+    first over columns with mass, then over all columns. It is at least `SMALL_PART` of the largest
+    mass on which the row acts, or of the largest of all masses if the row acts on massless
+    coordinates alone, such as `|e|² = 1` of a quaternion at rest. It is at most this mass, which it
+    would otherwise exceed by far if zeros of the row are round-off.
     """
     scale = xp.diag(M)
     D = xp.zeros(len(A))
     size = xp.sum(A**2, axis=1)
-    # of its own columns, as masses and moments of inertia are counted in other units
+    # over the columns of the row only, because masses and moments of inertia have different units
     own = xp.max(xp.where(A != 0, scale, 0.0), axis=1, initial=0.0)
-    # A coordinate with this part of the largest entry of M's diagonal has no mass
+    # a coordinate below this fraction of the largest entry of M's diagonal has no mass
     largest = xp.where(own > ROUND_OFF * xp.max(scale), own, xp.max(scale))
     largest = xp.where(size > 0, largest / xp.where(size > 0, size, 1.0), 0.0)
-    # the first turn gives the massless columns that rows act on a scale, by which the second weighs
-    # every row
+    # the first iteration gives a scale to the massless columns on which rows act; the second
+    # weights every row by it
     for _ in range(2):
         massive = scale > ROUND_OFF * xp.max(scale)
         mobility = xp.sum(xp.where(massive, A**2 / xp.where(massive, scale, 1.0), 0.0), axis=1)
@@ -273,8 +274,8 @@ def augmentation(xp: ModuleType, M: AnyArray, A: AnyArray) -> AnyArray:
 
 
 def most_augmented(xp: ModuleType, M: AnyArray, A: AnyArray) -> AnyArray:
-    """Bound of the eigenvalues of `AᵀDA` at unit diagonal of M: its largest sum of a row, every
-    entry taken as positive (Gershgorin).
+    """Return a bound of the eigenvalues of `AᵀDA` at unit diagonal of M: the largest row sum of
+    absolute values (Gershgorin).
     """
     beside = xp.abs(A) / xp.sqrt(xp.diag(M))
     return xp.max(beside.T @ (augmentation(xp, M, A) * xp.sum(beside, axis=1)), initial=0.0)

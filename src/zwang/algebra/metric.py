@@ -1,5 +1,5 @@
-"""Gauss's problem on the host: the mass metric `W Wᵀ = M⁻¹`, and rows in it, split by a decision on
-their rank or, where A has few entries, corrected by damping.
+"""Gauss's problem on the host: the mass metric `W Wᵀ = M⁻¹`, and rows in this metric, with a rank
+decision or, if A has few entries, with damping.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from scipy.sparse.linalg import SuperLU
 
 DAMPING = ALL_BUT_ZERO**2
-"""μ of the sparse factor in a placement, rows at unit length: singular values above 1e-6 are
-resolved at once, those above 1e-7 by `PLACEMENT_SWEEPS`.
+"""μ of the sparse factor in a placement, for rows of unit length: one sweep resolves singular
+values above 1e-6, and `PLACEMENT_SWEEPS` resolve those above 1e-7.
 """
 PLACEMENT_SWEEPS = 50
-"""Maximum number of proximal sweeps of a placement; they end once the residual no longer falls."""
+"""Maximum number of proximal sweeps of a placement; they end when the residual stops decreasing."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Metric:
-    """M factored on the host.
+    """Mass matrix factored on the host.
 
     Attributes:
         W: `W Wᵀ = M⁻¹`, shape (nv, nv), dense or sparse; NaN if M is not positive definite.
-        M: the matrix that was factored.
-        roots: the diagonal of W where M is a diagonal that was given as such, otherwise None.
+        M: the factored matrix.
+        roots: the diagonal of W if M was given as a diagonal, otherwise None.
     """
 
     W: Any
@@ -51,7 +51,7 @@ class Metric:
 
     @property
     def is_positive(self) -> bool:
-        """Whether M is positive definite."""
+        """True if M is positive definite."""
         return bool(np.all(np.isfinite(_values(self.W))))
 
     def weigh(self, A) -> Any:
@@ -72,12 +72,12 @@ class Metric:
         typical: np.ndarray | None = None,
         threshold: float = DEPENDENT_ROWS,
     ) -> Rows:
-        """Rows of A divided by `length`, by default their own, those that are round-off zero
-        (`zwang.algebra.judgement.row_scale`); the last ones stay factored.
+        """Return the rows of A divided by `length`, by default by their lengths; rows that are
+        round-off are zero (`zwang.algebra.judgement.row_scale`). The last factored rows are cached.
         """
         is_own, length = length is None, self.lengths(A) if length is None else length
         unit = row_scale(np, length, typical)
-        # a length that is no number would be that of a row that is absent
+        # a length that is not finite would count as that of an absent row
         unit = unit if np.all(np.isfinite(length)) else np.full_like(unit, np.nan)
         key = threshold, _content(A), _content(unit)
         if (known := self._rows.get(key)) is None:
@@ -90,8 +90,8 @@ class Metric:
         return known
 
     def solve(self, F: np.ndarray) -> np.ndarray:
-        """`M⁻¹ F`; NaN where F has an entry that is no number."""
-        # NumPy would warn of infinity times zero before a start names the force
+        """Return `M⁻¹ F`, NaN if F has an entry that is not finite."""
+        # NumPy would warn of infinity times zero before the error names the force
         if not np.all(np.isfinite(F)):
             return np.full(self.W.shape[0], np.nan)
         return self.W @ (self.W.T @ F)
@@ -116,15 +116,15 @@ class Metric:
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """Rows at unit length in a metric, by singular values; where A has few entries, corrections are
-    those of a sparse factor.
+    """Rows of unit length in a metric, treated by singular values, or by a sparse factor if A has
+    few entries.
 
     Attributes:
-        metric: of the mass.
-        unit: what each row was multiplied by, shape (m,), 0 of one that is absent.
+        metric: the mass metric.
+        unit: factor of each row, shape (m,), 0 for an absent row.
         C: the rows, shape (m, nv), dense or sparse.
-        threshold: of the rank (`zwang.algebra.rank`).
-        own: the same at their own lengths, of many rows.
+        threshold: threshold of the rank (`zwang.algebra.rank`).
+        own: for many rows, the same rows divided by their present lengths.
     """
 
     metric: Metric
@@ -135,28 +135,28 @@ class Rows:
 
     @functools.cached_property
     def is_finite(self) -> bool:
-        """Whether no entry is NaN or infinite."""
+        """True if all entries are finite."""
         return bool(np.all(np.isfinite(_values(self.C))))
 
     @property
     def is_few(self) -> bool:
-        """Whether these are so few rows, or sparse ones, that no factor of `C Cᵀ` takes the place
-        of singular values.
+        """True if the rows are so few, or sparse, that singular values are not replaced by a factor
+        of `C Cᵀ`.
         """
         return hasattr(self.C, "tocsr") or not SMALL < len(self.C) <= self.C.shape[1]
 
     @property
     def independent(self) -> bool:
-        """Whether every singular value certainly exceeds `NEARLY_PARALLEL`, beside the longest row
-        if that is longer than 1.
+        """True if every singular value certainly exceeds `NEARLY_PARALLEL`, relative to the longest
+        row if that is longer than 1.
         """
         return self._independent is not None
 
     @functools.cached_property
     def _independent(self) -> np.ndarray | None:
-        """L of `C Cᵀ = L Lᵀ` where rows are independent, which the factor of `C Cᵀ` less the square
-        of the border shows in a hundredth of the time that singular values take; None where they
-        may not be, and of few rows.
+        """L of `C Cᵀ = L Lᵀ` if the rows are independent, None if they may be dependent or are few.
+        The existence of the factor of `C Cᵀ` minus the square of the limit proves independence, in
+        a hundredth of the time of singular values.
         """
         if self.is_few or not self.is_finite:
             return None
@@ -166,13 +166,14 @@ class Rows:
         return None if failed else factor(G, lower=1)[0]
 
     def _shared(self, damping: float) -> Rows:
-        """Rows of the same A⊕, which does not depend on the lengths of independent rows: those at
-        their own, which are factored once, unless rank or damping depend on lengths so different.
+        """Rows with the same A⊕, which does not depend on the lengths of independent rows: the rows
+        at their present lengths, which are factored once, unless lengths differ so much that rank
+        or damping depend on them.
         """
         if self.own is None:
             return self
         ratio = self.unit / np.where(self.own.unit > 0, self.own.unit, np.nan)
-        # bounds of the least and of the largest singular value at these lengths
+        # bounds of the smallest and the largest singular value at these lengths
         least = NEARLY_PARALLEL * np.min(ratio)
         largest = np.max(ratio) * np.sqrt(len(ratio))
         same = least > max(damping, PLACED * largest) and self.own.independent
@@ -180,10 +181,11 @@ class Rows:
 
     @functools.cached_property
     def split(self) -> Decomposition:
-        """The rows at unit length, by singular values.
+        """Singular value decomposition of the rows at unit length.
 
         Raises:
-            numpy.linalg.LinAlgError: for a mass that is not positive, or what is not finite.
+            numpy.linalg.LinAlgError: if the mass matrix is not positive definite, or an entry is
+            not finite.
         """
         if not self.metric.is_positive:
             raise np.linalg.LinAlgError("the mass matrix is not positive definite")
@@ -192,12 +194,12 @@ class Rows:
 
     @property
     def rank(self) -> int:
-        """How many rows are independent."""
+        """Number of independent rows."""
         return len(self.unit) if self.independent else self.split.rank
 
     @property
     def kernel(self) -> np.ndarray:
-        """A basis of the kernel of A, orthonormal in the metric, shape (nv, nv − rank)."""
+        """Basis of the null space of A, orthonormal in the metric, shape (nv, nv − rank)."""
         return self.metric.W @ self.split.kernel
 
     @property
@@ -207,20 +209,20 @@ class Rows:
 
     @property
     def unique(self) -> np.ndarray:
-        """Which multipliers are unique, shape (m,): those without a part in a dependency."""
+        """Mask of the unique multipliers, shape (m,): those that take part in no dependency."""
         return ~np.any(np.abs(self.split.left_kernel) > ALL_BUT_ZERO, axis=1)
 
     def correct(self, r: np.ndarray, damping: float = 0.0) -> np.ndarray:
-        """`A⊕ r`, of one right-hand side or of columns of them; NaN where there is one.
+        """Return `A⊕ r` for one right-hand side or for several in columns; NaN if r contains NaN.
 
         Args:
             r: right-hand side.
-            damping: singular values σ below it are not trusted, σ / damping² in place of 1 / σ.
+            damping: singular values σ below it are not trusted: σ / damping² replaces 1 / σ.
         """
         r = np.asarray(r)
         if not len(r):
             return np.zeros((self.C.shape[1], *r.shape[1:]))
-        # LAPACK would raise; as in a compiled program, NaN must come out where NaN went in
+        # LAPACK would raise; as in a compiled program, NaN must be propagated
         if not (self.is_finite and np.all(np.isfinite(r)) and np.all(np.isfinite(self.unit))):
             return np.full((self.C.shape[1], *r.shape[1:]), np.nan)
         if hasattr(self.C, "tocsr"):
@@ -232,8 +234,8 @@ class Rows:
         return self.metric.W @ shared.split.solve(r, damping)
 
     def _solved(self, r: np.ndarray) -> np.ndarray:
-        """`Cᵀ (C Cᵀ)⁻¹ r` of independent rows, and the same of what that leaves: the condition of
-        `C Cᵀ` is the square of that of C.
+        """Return `Cᵀ (C Cᵀ)⁻¹ r` of independent rows, corrected once by its residual, because the
+        condition number of `C Cᵀ` is the square of that of C.
         """
         y, solve = np.zeros((self.C.shape[1], *r.shape[1:])), lapack_routines().dpotrs
         for _ in range(2):
@@ -255,11 +257,11 @@ class Rows:
         return self._factor(DAMPING)
 
     def _swept(self, r: np.ndarray, damping: float) -> np.ndarray:
-        """`C⁺ r` by proximal sweeps, as in `zwang.algebra.pseudoinverse.Proximal`, while they
-        gain; by one where a damping is meant, which sweeps undo.
+        """Return `C⁺ r` by proximal sweeps, as in `zwang.algebra.pseudoinverse.Proximal`, while the
+        residual decreases; by one sweep if damping is intended, because sweeps undo it.
         """
         factor = self._undamped if damping <= DAMPING else self._factor(damping)
-        # sweeps end where they gain less than a tenth: round-off is left, or a contradiction
+        # sweeps end if they gain less than a tenth: the residual is round-off or a contradiction
         y, left = np.zeros(self.C.shape[1]), r
         for _ in range(PLACEMENT_SWEEPS if damping <= DAMPING else 1):
             tried = y + self.C.T @ factor.solve(left)
@@ -270,12 +272,12 @@ class Rows:
         return y
 
     def multipliers(self, effort: np.ndarray) -> np.ndarray:
-        """λ of least norm, rows at unit length, with `Aᵀ λ = effort` as far as it is possible."""
+        """Return λ of least norm, rows at unit length, that minimizes `|Aᵀ λ − effort|`."""
         return self.unit * self.split.solve_transposed(self.metric.W.T @ effort)
 
 
 def rows_of(A: Matrix | np.ndarray) -> Any:
-    """A on the host, dense or sparse as it is."""
+    """Return A on the host, dense or sparse."""
     if not isinstance(A, SparseMatrix):
         return np.asarray(A)
     from scipy.sparse import csr_array
@@ -289,13 +291,14 @@ def rows_of(A: Matrix | np.ndarray) -> Any:
 
 
 def dense_rows(A) -> np.ndarray:
-    """A as an array, also where it is known by its entries."""
+    """Return A as a dense array."""
     return np.asarray(A.todense() if isinstance(A, SparseMatrix) else A)
 
 
 def metric_of(M, A, singular_mass: bool = False) -> Metric:
-    """The metric of a mass matrix as the model gives it; of `M + AᵀDA` if it may be singular. The
-    last ones stay factored: a start is measured, placed and judged at the same few states.
+    """Return the metric of the mass matrix of a model, or of `M + AᵀDA` if it may be singular. The
+    last metrics are cached, because an initial state is measured, placed and checked at the same
+    few states.
     """
     sparse, M = isinstance(A, SparseMatrix), np.asarray(M)
     rows = None if sparse or not singular_mass else np.asarray(A)
@@ -315,17 +318,17 @@ def _sparse_metric(blocks: np.ndarray) -> Metric:
     try:
         roots = np.linalg.inv(np.linalg.cholesky(blocks)).transpose(0, 2, 1)
     except np.linalg.LinAlgError:
-        # not refused here: the start names the direction that has no mass
+        # not an error here: the check of the initial state names the direction without mass
         roots = np.full_like(blocks, np.nan)
     if blocks.shape[1] == 1:
         return Metric(diags_array(roots.ravel()).tocsr(), diags_array(blocks.ravel()).tocsr())
-    # of arrays it makes a sparse matrix or a sparse array, by its version
+    # SciPy returns a sparse matrix or a sparse array of arrays, depending on its version
     whole = lambda parts: block_diag([coo_array(x) for x in parts], format="csr")
     return Metric(whole(roots), whole(blocks))
 
 
 def dense_metric(M, A=None) -> Metric:
-    """The metric of a mass matrix; of `M + AᵀDA` with rows A."""
+    """Return the metric of a mass matrix, or of `M + AᵀDA` if rows A are given."""
     M = np.asarray(M)
     if A is None and M.ndim == 1 and np.all(np.isfinite(M)) and np.all(M > 0):
         roots = 1 / np.sqrt(M)
@@ -339,8 +342,8 @@ def dense_metric(M, A=None) -> Metric:
 
 
 def at_unit_diagonal(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A mass matrix, or each of a stack, at unit diagonal, which no choice of units changes; and
-    what its rows and columns were divided by, one where the diagonal is not positive.
+    """Return a mass matrix, or each of a stack, scaled to unit diagonal, which does not depend on
+    units, and the divisors of its rows and columns, one where the diagonal is not positive.
     """
     diagonal = np.einsum("...ii->...i", M)
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
@@ -348,21 +351,19 @@ def at_unit_diagonal(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def is_singular(M: np.ndarray) -> bool:
-    """Whether a full mass matrix, or one of a stack, has no more than round-off along some
-    direction.
-    """
+    """Return whether a full mass matrix, or one of a stack, is singular up to round-off."""
     value = principal(at_unit_diagonal(M)[0])[0]
     return bool(np.any(value[..., 0] <= ROUND_OFF * value[..., -1]))
 
 
 def mass_blocks(M: np.ndarray) -> np.ndarray:
-    """M as blocks, shape (nb, k, k): single numbers of a diagonal, one block if it is dense."""
+    """Return M as blocks, shape (nb, k, k): of size one for a diagonal, one block if dense."""
     return {1: lambda: M[:, None, None], 2: lambda: M[None], 3: lambda: M}[M.ndim]()
 
 
 def condition_of_mass(M) -> float:
-    """Condition of a mass matrix at unit diagonal, which no choice of units changes: the largest of
-    its blocks.
+    """Return the condition number of a mass matrix at unit diagonal, which does not depend on
+    units: the largest of its blocks.
     """
     blocks = mass_blocks(np.asarray(M))
     if not np.all(np.isfinite(blocks)) or not np.all(np.einsum("bii->bi", blocks) > 0):
@@ -371,7 +372,7 @@ def condition_of_mass(M) -> float:
 
 
 def _content(x) -> tuple | None:
-    """What an array is known by, dense or sparse; None of none."""
+    """Return the cache key of an array, dense or sparse; None for None."""
     if x is None:
         return None
     parts = (x.data, x.indices, x.indptr) if hasattr(x, "tocsr") else (x,)
@@ -379,5 +380,5 @@ def _content(x) -> tuple | None:
 
 
 def _values(x) -> np.ndarray:
-    """The numbers of an array, dense or sparse."""
+    """Return the entries of an array, dense or sparse."""
     return x.data if hasattr(x, "tocsr") else np.asarray(x)

@@ -2,9 +2,9 @@
 
     λ = λ(c) = λ₀ − (A M⁻¹Aᵀ)⁺ A M⁻¹ c,    c = c(λ)
 
-λ₀ is the reaction without friction. While a contact slides, Coulomb's c is linear in the sizes of
-the normal forces, and with N = N₀ + k |N| of one contact there is one solution if |k| < 1, none or
-two otherwise: the paradox of Painlevé.
+λ₀ is the reaction without friction. While a contact slides, Coulomb's c is linear in the absolute
+values of the normal forces. For one contact, N = N₀ + k |N| has one solution if |k| < 1, and none
+or two otherwise (Painlevé's paradox).
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from zwang.compile.hints import over_rows, traced_once
 from zwang.thresholds import AGREEMENT, ROUND_OFF
 
 MOST_STEPS = 12
-"""Most steps of Newton's iteration: one for each change of sign of a normal force, and a few where
-c is not piecewise linear."""
+"""Maximum number of Newton steps: one for each change of sign of a normal force, and a few if c is
+not piecewise linear.
+"""
 
 
 class Reaction(NamedTuple):
-    """What friction makes of the reactions.
+    """Reactions in the presence of friction.
 
     Attributes:
-        multipliers: λ that acts, shape (m,).
-        certain: the least determinant of `∂(λ − λ(c(λ)))/∂λ` over the signs of the normal forces, 1
-            without friction; from 0 down there are no or two reactions.
+        multipliers: λ in the presence of friction, shape (m,).
+        certain: the smallest determinant of `∂(λ − λ(c(λ)))/∂λ` over the signs of the normal
+            forces, 1 without friction; if it is not positive there are no or two reactions.
         solved: whether λ = λ(c(λ)) holds.
     """
 
@@ -43,7 +44,7 @@ class Reaction(NamedTuple):
 
     @property
     def unique(self) -> Bool[Array, ""]:
-        """Whether there is one reaction, and this is it."""
+        """True if the reaction is unique and was found."""
         return self.solved & (self.certain > 0)
 
 
@@ -54,19 +55,19 @@ def acting_reaction(
     impressed: Callable[[Array], Array],
     parts: Sequence[slice],
 ) -> Reaction:
-    """The reaction that acts, by Newton's iteration from the ideal one.
+    """Compute the reaction in the presence of friction by Newton's method from the ideal reaction.
 
     Args:
         ideal: λ₀, shape (m,).
-        gains: rows ↦ `(A M⁻¹Aᵀ)⁺ A M⁻¹` of these, shape (rows, nv).
+        gains: rows ↦ these rows of `(A M⁻¹Aᵀ)⁺ A M⁻¹`, shape (rows, nv).
         reaction: c [N, N·m …], shape (nv,) ↦ λ(c), affine, `λ(0) = λ₀`.
         impressed: λ ↦ c, which depends on the rows of `parts` only.
-        parts: rows of each part with friction, whose c depends on its own rows only.
+        parts: rows of each part with friction; its c depends on these rows only.
     """
     if not parts:  # forces that do not depend on any reaction
         return Reaction(reaction(impressed(ideal)), jnp.ones(()), jnp.asarray(True))
     rows = np.concatenate([np.arange(len(ideal))[own] for own in parts])
-    # once, and not at each step of the iteration and for each of its derivatives
+    # computed once, and not at each step of the iteration and for each of its derivatives
     gain = gains(rows)
     impressed = traced_once(impressed)
 
@@ -82,7 +83,7 @@ def acting_reaction(
             x = x - _solved(jax.jacfwd(left)(x), r)
             return x, left(x), i + 1
 
-        # residual of a reaction, relative to its size, below which Newton's iteration ends
+        # residual of a reaction, relative to its size, below which Newton's method ends
         going = lambda carry: (
             (jnp.max(jnp.abs(carry[1])) > ROUND_OFF * size(carry[0])) & (carry[2] < MOST_STEPS)
         )
@@ -92,7 +93,7 @@ def acting_reaction(
     x = jax.lax.custom_root(left, jax.lax.stop_gradient(ideal[rows]), solve, tangent_solve)
     found = jax.lax.stop_gradient(x)
     known = jax.tree_util.tree_map(jax.lax.stop_gradient, left(found))
-    # residual of a reaction, relative to its size, above which the iteration has found none
+    # residual of a reaction, relative to its size, above which the method has failed
     solved = jnp.max(jnp.abs(known)) <= AGREEMENT * size(found)
     least = _least_determinant(jax.jacfwd(left), found, [own.stop - own.start for own in parts])
     multipliers = reaction(impressed(ideal.at[rows].set(x)))
@@ -100,18 +101,18 @@ def acting_reaction(
 
 
 def _solved(J: Float[Array, "k k"], r: Float[Array, " k"]) -> Float[Array, " k"]:
-    """`J⁻¹ r`; of one contact without a factorization."""
+    """Return `J⁻¹ r`, for one contact without a factorization."""
     return r / J[0, 0] if len(r) == 1 else lapack.solve(J, r)
 
 
 def _least_determinant(jacobian, x, sizes: Sequence[int]) -> Float[Array, ""]:
-    """The least determinant with the normal forces of some parts turned round: columns of a part
-    depend on its own forces only.
+    """Return the smallest determinant with reversed normal forces of some parts; the columns of a
+    part depend on its forces only.
     """
     ways = jacobian(x), jacobian(-x)
     n, ends = len(sizes), np.cumsum([0, *sizes])
-    # most contacts whose signs are all combined (32 determinants); of more, all are turned together
-    # and each alone
+    # all combinations of signs for up to five contacts (32 determinants); for more contacts, all
+    # are reversed together and each alone
     if n <= 5:
         turns = list(product((0, 1), repeat=n))
     else:

@@ -1,6 +1,4 @@
-"""The smallest singular values of rows at several instants, and the rank that they decide; from all
-rows, or from their entries alone.
-"""
+"""Smallest singular values of rows at several instants, and the rank, for dense and sparse rows."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from zwang.thresholds import FACTOR_ROUND_OFF, SINGULAR_ROWS
 
 
 class AbstractRows(abc.ABC):
-    """Rows at unit length in the metric of M⁻¹ at several instants."""
+    """Rows of unit length in the metric of M⁻¹ at several instants."""
 
     @abc.abstractmethod
     def rank(self) -> np.ndarray:
@@ -23,20 +21,20 @@ class AbstractRows(abc.ABC):
 
     @abc.abstractmethod
     def lowest(self, generic: np.ndarray, count: int) -> np.ndarray:
-        """The smallest `count` singular values at each instant of those that do not vanish where
-        the rank is `generic`, ascending, shape (k, count); 1 where there are fewer.
+        """Return the smallest `count` singular values at each instant, apart from those that vanish
+        because the rank is `generic`, ascending, shape (k, count); 1 if there are fewer.
         """
 
     @abc.abstractmethod
     def null_share(self, i: int, below: float = SINGULAR_ROWS) -> np.ndarray:
-        """How much of each row's unit vector lies in the left null space, that of singular values
-        up to `below`: 0 for an independent row, up to 1.
+        """Return the component of the unit vector of each row in the left null space, spanned by
+        singular vectors with values up to `below`: 0 for an independent row, up to 1.
         """
 
     @abc.abstractmethod
     def turned(self) -> np.ndarray:
-        """Between each instant and the next the sign of `det(C₀ C₁ᵀ)`, of independent rows, shape
-        (k − 1,): −1 where the rows have come through a singular configuration in between.
+        """Return the sign of `det(C₀ C₁ᵀ)` of independent rows between consecutive instants, shape
+        (k − 1,): −1 if the rows have passed a singular configuration in between.
         """
 
 
@@ -91,7 +89,7 @@ class SparseRows(AbstractRows):
         return np.sum(self._null(self.rows[i], below)[1] ** 2, axis=1)
 
     def turned(self):
-        # of rows that repeat each other the determinant is none
+        # the determinant of dependent rows has no sign
         if np.any(self.rank() < self.m):
             return np.ones(len(self.rows) - 1)
         from scipy.sparse.linalg import splu
@@ -104,7 +102,9 @@ class SparseRows(AbstractRows):
         return np.array(signs)
 
     def _null(self, C, below: float = SINGULAR_ROWS) -> tuple[np.ndarray, np.ndarray]:
-        """Singular values up to `below` and their vectors; the search widens until one is above."""
+        """Return the singular values up to `below` and their vectors; `count` grows until one is
+        above.
+        """
         count = 8
         while True:
             sigma, U = smallest(C, count)
@@ -115,8 +115,8 @@ class SparseRows(AbstractRows):
 
 
 def smallest(C, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest singular values of a sparse C (m × n), ascending, m of them in all, and their
-    left vectors, shape (m, count).
+    """Return the smallest singular values of a sparse C (m × n), ascending, of m in all, and their
+    left singular vectors, shape (m, count).
     """
     from scipy.sparse import eye_array
     from scipy.sparse.linalg import splu
@@ -132,7 +132,8 @@ def smallest(C, count: int) -> tuple[np.ndarray, np.ndarray]:
     )
     # four vectors are carried in addition to the wanted ones
     V = np.random.default_rng(1873).standard_normal((m, min(count + 4, m)))
-    # each reduces what lies above the wanted singular values by the square of their ratio or more
+    # each iteration reduces components above the wanted singular values by the squared ratio or
+    # more
     for _ in range(6):
         V = np.linalg.qr(factor.solve(np.linalg.qr(V)[0]))[0]
     rows = (C.T @ V).T
@@ -143,7 +144,7 @@ def smallest(C, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _cycles(permutation: np.ndarray) -> int:
-    """How many cycles a permutation has."""
+    """Return the number of cycles of a permutation."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

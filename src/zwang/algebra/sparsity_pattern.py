@@ -1,13 +1,13 @@
-"""Which entries of a Jacobian can differ from zero, read off the operations of its function; and
+"""Structural nonzeros of a Jacobian, determined from the operations of its function, and groups of
 columns that share no row.
 
-Columns that share no row are found together, as the derivative along their sum (Curtis, Powell and
-Reid, 1974). A bar meets its neighbors only, so that a linkage of any length has a handful of such
-groups: four take the place of twelve columns for `five-bar`, and of 60 for five of them.
+Columns that share no row are computed together, as the derivative along their sum (Curtis, Powell
+and Reid, 1974). A bar is connected to its neighbors only, so a linkage of any length has a few such
+groups: four groups replace twelve columns for `five-bar`, and 60 columns for five of them.
 
-What an operation does to entries is known for those that move numbers and for those that combine
-them one by one; of any other, each result counts as depending on all that goes in. So the pattern
-may be too full, never too thin.
+The pattern is propagated exactly through operations that move numbers and through elementwise
+operations. For any other operation, each result counts as depending on all operands. The pattern
+may therefore contain too many entries, but never too few.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jax.extend.core import ClosedJaxpr, Literal
 from jaxtyping import Bool, Int
 
 UNKNOWN = object()
-"""A whole number, or a truth value, that is not known before the program runs."""
+"""Integer or Boolean value that is not known before the program runs."""
 EACH = {
     "add",
     "add_any",
@@ -35,7 +35,7 @@ EACH = {
     "select_n",
     "sub",
 }
-"""Operations that combine their arguments entry by entry, and of zeros make zero."""
+"""Elementwise operations that map zeros to zero."""
 WHOLE: dict[str, Callable] = {
     "add": np.add,
     "sub": np.subtract,
@@ -49,7 +49,7 @@ WHOLE: dict[str, Callable] = {
     "eq": np.equal,
     "ne": np.not_equal,
 }
-"""What indices are usually worked out with; carried out in NumPy, for which nothing is compiled."""
+"""Operations that usually compute indices; carried out in NumPy, without compilation."""
 MOVES: dict[str, Callable] = {
     "broadcast_in_dim": lambda eqn, x: np.broadcast_to(
         _spread(x, eqn.params["broadcast_dimensions"], _out(eqn)), _out(eqn)
@@ -67,14 +67,15 @@ MOVES: dict[str, Callable] = {
     ("dynamic_slice", "dynamic_update_slice", "pad", "rev", "split"),
     lambda eqn, *x: _bound(eqn, x),
 )
-"""Operations whose results are entries of their arguments, moved: carried out on numbers of the
+"""Operations that only move entries of their arguments; carried out on the serial numbers of the
 entries.
 """
 
 
 class Marks:
-    """A value of the program: whether each of its entries can differ from zero, shape (*shape, 1),
-    and where it depends on the variable, on which of its entries, shape (*shape, n).
+    """Pattern of a value of the program: mask of the entries that can differ from zero, shape
+    (*shape, 1), or, if the value depends on the variable, mask of the entries of the variable on
+    which each entry depends, shape (*shape, n).
     """
 
     def __init__(self, on: Bool[np.ndarray, "... n"], own: bool):
@@ -82,12 +83,12 @@ class Marks:
 
 
 def dependencies(function: Callable, n: int, *given) -> Bool[np.ndarray, "m n"]:
-    """Whether entry i of `function(w, *given)`, linear in w, depends on w_j.
+    """Return whether entry i of `function(w, *given)`, which is linear in w, depends on w_j.
 
     Args:
-        function: of w, shape (n,), and of further arguments, to a vector.
+        function: function of w, shape (n,), and of further arguments, that returns a vector.
         n: number of variables.
-        given: those arguments, or their shapes.
+        given: the further arguments, or their shapes.
     """
     closed = jax.make_jaxpr(function)(jax.ShapeDtypeStruct((n,), np.float64), *given)
     others = [_unknown(x.aval) for x in closed.jaxpr.invars[1:]]
@@ -96,8 +97,8 @@ def dependencies(function: Callable, n: int, *given) -> Bool[np.ndarray, "m n"]:
 
 
 def grouped(pattern: Bool[np.ndarray, "m n"]) -> Int[np.ndarray, " n"]:
-    """For each column the number of its group; columns of one group share no row. Fullest columns
-    first.
+    """Return the number of the group of each column; columns of one group share no row. Columns
+    with most entries are assigned first.
     """
     place = np.argsort(np.argsort(-pattern.sum(axis=0), kind="stable"))
     row, column = np.nonzero(pattern)
@@ -105,8 +106,8 @@ def grouped(pattern: Bool[np.ndarray, "m n"]) -> Int[np.ndarray, " n"]:
 
 
 def colors(row: np.ndarray, column: np.ndarray, m: int, columns: int) -> np.ndarray:
-    """A color for each column such that no row meets two of one color, shape (columns,); greedy, in
-    the order of columns.
+    """Return a color for each column such that no row has entries in two columns of one color,
+    shape (columns,), by a greedy algorithm in the order of columns.
     """
     order = np.argsort(column, kind="stable")
     rows = row[order].tolist()
@@ -124,7 +125,7 @@ def colors(row: np.ndarray, column: np.ndarray, m: int, columns: int) -> np.ndar
 
 
 def _through(closed: ClosedJaxpr, args: Sequence, n: int) -> list:
-    """The values that come out of a program, from those that go in."""
+    """Propagate values through a program from its inputs to its outputs."""
     jaxpr = closed.jaxpr
     values = dict(zip(jaxpr.constvars, closed.consts, strict=True)) | dict(
         zip(jaxpr.invars, args, strict=True)
@@ -136,7 +137,7 @@ def _through(closed: ClosedJaxpr, args: Sequence, n: int) -> list:
 
 
 def _applied(eqn, inputs: list, n: int) -> list:
-    """What one operation makes of its inputs."""
+    """Propagate values through one operation."""
     name, inner = eqn.primitive.name, eqn.params.get("jaxpr", eqn.params.get("call_jaxpr"))
     if name in ("jit", "custom_jvp_call", "closed_call") and isinstance(inner, ClosedJaxpr):
         return _through(inner, inputs, n)
@@ -167,8 +168,9 @@ def _applied(eqn, inputs: list, n: int) -> list:
 
 
 def _each(name: str, inputs: list[Marks], shape, k: int) -> Marks:
-    """Entry by entry: on what any argument depends, but a product only where no factor is zero, a
-    quotient where its numerator is not; of several cases any may be selected.
+    """Combine patterns of an elementwise operation: the union of those of all arguments, for a
+    product only where no factor is zero, for a quotient where its numerator is not. For a selection
+    any case may be selected.
     """
     inputs = inputs[: 1 + inputs[-1].own] if name == "div" else inputs
     own = [np.broadcast_to(x.on, (*shape, k)) for x in inputs if x.own]
@@ -182,7 +184,7 @@ def _each(name: str, inputs: list[Marks], shape, k: int) -> Marks:
 
 
 def _whole(eqn, inputs: list) -> list:
-    """The results of an operation on whole numbers and truth values that are known."""
+    """Return the results of an operation on known integers and Boolean values."""
     name, inputs = eqn.primitive.name, [np.asarray(x) for x in inputs]
     if name in MOVES:
         out = MOVES[name](eqn, *inputs)
@@ -201,13 +203,13 @@ def _whole(eqn, inputs: list) -> list:
 
 
 def _bound(eqn, inputs: Sequence):
-    """What the operation itself makes of known values."""
+    """Apply the operation itself to known values."""
     with jax.ensure_compile_time_eval():
         return jax.tree_util.tree_map(np.asarray, eqn.primitive.bind(*inputs, **eqn.params))
 
 
 def _gathered(eqn, x: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Slices of x that begin at given indices, in NumPy, for which nothing is compiled."""
+    """Return slices of x that begin at given indices, in NumPy, without compilation."""
     numbers, sizes = eqn.params["dimension_numbers"], eqn.params["slice_sizes"]
     batch, offset = at.shape[:-1], numbers.offset_dims
     places = _places(x, at, numbers.start_index_map, sizes)
@@ -217,7 +219,7 @@ def _gathered(eqn, x: np.ndarray, at: np.ndarray) -> np.ndarray:
     found = found.reshape(
         *batch, *(n for k, n in enumerate(sizes) if k not in numbers.collapsed_slice_dims)
     )
-    # axes of the slices go where they are asked for, those of the indices around them
+    # axes of the slices go to the requested positions, those of the indices around them
     total = len(batch) + len(offset)
     order = [k for k in range(total) if k not in offset]
     place = np.argsort([*order, *offset])
@@ -225,7 +227,7 @@ def _gathered(eqn, x: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 
 def _scattered(eqn, x: np.ndarray, at: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """x with slices that begin at given indices replaced, in NumPy likewise."""
+    """Return x with slices that begin at given indices replaced, in NumPy."""
     numbers = eqn.params["dimension_numbers"]
     batch, window = at.shape[:-1], numbers.update_window_dims
     given = iter(new.shape[k] for k in window)
@@ -240,12 +242,12 @@ def _scattered(eqn, x: np.ndarray, at: np.ndarray, new: np.ndarray) -> np.ndarra
 
 
 def _places(x: np.ndarray, at: np.ndarray, axes, sizes) -> tuple[np.ndarray, ...] | None:
-    """Indices of slices of x of given sizes, one array for each axis of x, shape (*batch, *sizes);
-    None where a slice reaches beyond x.
+    """Return the indices of slices of x of given sizes, one array for each axis of x, shape
+    (*batch, *sizes), or None if a slice reaches beyond x.
 
     Args:
-        at: where the slices begin, shape (*batch, indices).
-        axes: of x, one for each index.
+        at: beginning of the slices, shape (*batch, indices).
+        axes: axes of x, one for each index.
     """
     batch = at.shape[:-1]
     start = np.zeros((*batch, x.ndim), int)
@@ -262,8 +264,8 @@ def _places(x: np.ndarray, at: np.ndarray, axes, sizes) -> tuple[np.ndarray, ...
 
 
 def _moved(eqn, inputs: list, k: int) -> list:
-    """Entries of all arguments but indices are numbered from 1; 0, or no number, is what a move
-    fills in.
+    """Carry out an operation that moves entries on their serial numbers. Entries of all arguments
+    except indices are numbered from 1; 0 marks values that the operation fills in.
     """
     numbers, rows, count = [], [np.zeros((1, k), bool)], 1
     own = any(isinstance(x, Marks) and x.own for x in inputs)
@@ -283,7 +285,7 @@ def _moved(eqn, inputs: list, k: int) -> list:
 
 
 def _product(eqn, inputs: list[Marks]) -> Marks:
-    """The product of patterns; one factor at most depends on the variable."""
+    """Return the product of patterns, of which at most one factor depends on the variable."""
     (contracted, batch), letters = eqn.params["dimension_numbers"], iter("abcdefghijklmnopqrstuvwx")
     names: list[dict[int, str]] = [{}, {}]
     for i, j in [*zip(*contracted, strict=True), *zip(*batch, strict=True)]:
@@ -305,7 +307,7 @@ def _product(eqn, inputs: list[Marks]) -> Marks:
 
 
 def _marks(x, aval) -> Marks:
-    """What is known of an argument as marks."""
+    """Return an argument as marks."""
     if isinstance(x, Marks):
         return x
     return Marks(

@@ -8,15 +8,15 @@ import numpy as np
 
 
 def ordered(values: np.ndarray) -> np.ndarray:
-    """Complex numbers by decreasing real part, conjugates beside each other."""
+    """Sort complex numbers by decreasing real part, with conjugates adjacent."""
     values = np.asarray(values, complex)
     real, imaginary = np.real(values), np.imag(values)
     return values[np.lexsort((imaginary, np.abs(imaginary).round(9), -real.round(9)))]
 
 
 def eigenvalues(A: np.ndarray, E: np.ndarray | None = None) -> np.ndarray:
-    """λ with `A x = λ x`, or `A x = λ E x`, by decreasing real part, shape (n,); infinite ones of a
-    singular E are.
+    """Return λ with `A x = λ x`, or `A x = λ E x`, by decreasing real part, shape (n,); infinite
+    eigenvalues of a singular E are included as infinity.
     """
     if not len(A):
         return np.zeros(0, complex)
@@ -28,8 +28,8 @@ def eigenvalues(A: np.ndarray, E: np.ndarray | None = None) -> np.ndarray:
 
 
 def eigenvectors(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Eigenvalues of A, shape (n,), as LAPACK orders them, and left and right eigenvectors of
-    length one, in columns.
+    """Return the eigenvalues of A, shape (n,), in LAPACK's order, and left and right eigenvectors
+    of unit length, in columns.
     """
     import scipy.linalg
 
@@ -39,8 +39,8 @@ def eigenvectors(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def coupling(A: np.ndarray, near: Callable[[complex], bool]) -> float:
-    """The largest entry by which eigenvalues that are `near` share eigenvectors: above the diagonal
-    of the Schur form, in which they stand first.
+    """Return the largest entry above the diagonal of the Schur form among eigenvalues that are
+    `near`, which are ordered first; it measures whether they share eigenvectors.
     """
     import scipy.linalg
 
@@ -49,14 +49,14 @@ def coupling(A: np.ndarray, near: Callable[[complex], bool]) -> float:
 
 
 def balanced(A: np.ndarray) -> np.ndarray:
-    """A by a diagonal similarity that makes rows and columns of like size."""
+    """Balance A by a diagonal similarity that makes rows and columns equally large."""
     import scipy.linalg
 
     return scipy.linalg.matrix_balance(A, permute=False)[0]
 
 
 def exponential(A: np.ndarray) -> np.ndarray:
-    """`exp A`; of a traced matrix too."""
+    """Return `exp A`, also for a traced matrix."""
     if not isinstance(A, np.ndarray):
         import jax.scipy.linalg
 
@@ -69,10 +69,11 @@ def exponential(A: np.ndarray) -> np.ndarray:
 def riccati(
     A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """S with `Aᵀ S + S A − S B R⁻¹ Bᵀ S + Q = 0` for which A − B K decays, and `K = R⁻¹ Bᵀ S`.
+    """Return S with `Aᵀ S + S A − S B R⁻¹ Bᵀ S + Q = 0` for which A − B K is stable, and
+    `K = R⁻¹ Bᵀ S`.
 
     Raises:
-        numpy.linalg.LinAlgError: where there is none.
+        numpy.linalg.LinAlgError: if there is no such S.
     """
     import scipy.linalg
 
@@ -81,21 +82,20 @@ def riccati(
 
 
 def spectral_radius(A: np.ndarray) -> float:
-    """The largest size of an eigenvalue; 0 without any."""
+    """Return the spectral radius, 0 for an empty matrix."""
     return float(np.max(np.abs(eigenvalues(A)), initial=0.0))
 
 
 def principal(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues of the symmetric part of K, the least first, and an orthonormal basis of their
-    directions; of one matrix or of a stack.
+    """Return the eigenvalues of the symmetric part of K, ascending, and orthonormal eigenvectors,
+    for one matrix or a stack.
     """
     return np.linalg.eigh(0.5 * (K + np.swapaxes(K, -1, -2)))
 
 
 def forms_of(values: Callable[[np.ndarray], np.ndarray], directions: np.ndarray) -> np.ndarray:
-    """Symmetric matrices Q of quadratic forms on the span of some directions, shape (forms, k, k).
-
-    By polarization: the forms are known along single directions only.
+    """Return the symmetric matrices Q of quadratic forms on the span of some directions, shape
+    (forms, k, k), by polarization, because the forms are known along single directions only.
 
     Args:
         values: vectors, shape (n, size), → the forms along each, shape (n, forms).
@@ -112,12 +112,12 @@ def forms_of(values: Callable[[np.ndarray], np.ndarray], directions: np.ndarray)
 
 
 def zeros_of_form(form: np.ndarray, double: float = 0.0) -> np.ndarray:
-    """Unit vectors u of the plane with uᵀ Q u = 0, one of ±u each, shape (k, 2); no row where the
-    form has one sign.
+    """Return unit vectors u of the plane with uᵀ Q u = 0, one of ±u each, shape (k, 2); empty if
+    the form is definite.
 
     Args:
         form: Q, shape (2, 2).
-        double: product of its eigenvalues up to which its two zeros are one.
+        double: product of its eigenvalues up to which its two zeros count as one.
     """
     (low, high), vectors = principal(form)
     # u = x e₁ + y e₂ with low x² + high y² = 0

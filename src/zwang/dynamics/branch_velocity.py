@@ -1,7 +1,7 @@
-"""A velocity between the branches of motion that meet in a singular configuration.
+"""Velocities between the branches of motion that meet in a singular configuration.
 
-Where rows lose rank, no motion may have a velocity although all rows allow it: two cranks in line
-turn alike or against each other, and not one at half the rate of the other.
+Where rows lose rank, a velocity may belong to no motion although all rows allow it: two cranks in
+line rotate at equal or opposite rates, and not one at half the rate of the other.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Whether the constraints of a model agree at a state, looked at closely on the host.
+"""Consistency of the constraints of a model at a state, examined on the host.
 
-A run meets them three ways: at its start, at accepted steps that the compiled loop finds
-suspicious, and where a switch changes the rows. All are judged here, by `zwang.algebra.judgement`.
+A run needs this check at its start, at accepted steps that the compiled loop finds suspicious, and
+where a switch changes the rows. All use the criterion of `zwang.algebra.judgement`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A state on the constraints near a guess."""
+"""Computation of a state on the constraints near a guess."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def consistent_state(
     params: PyTree = None,
     pseudoinverse: AbstractPseudoinverse | None = None,
 ) -> Placement:
-    """The state on the constraints near a guess, by corrections of which each is least in the mass
-    metric.
+    """Compute a state on the constraints near a guess, by corrections each of which is of least
+    norm in the mass metric.
 
         q ← q ⊖ A⊕ φ  until φ = 0,    v ← v − A⊕ ψ
 

@@ -1,4 +1,4 @@
-"""Forces that push at gaps and rub along tangents, at one state.
+"""Normal forces at gaps and friction forces along tangents, at one state.
 
     0 ≤ G x + l ⊥ λ ≥ 0,   |τ| ≤ μ λ,   τ against T x + l where that is not zero,
     x = M⁻¹(Gᵀλ + Tᵀτ)  beside the rows that hold in any case

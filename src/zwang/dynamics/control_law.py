@@ -1,6 +1,4 @@
-"""Control laws: what closes the loop of a model, and what is known about the control at one
-instant.
-"""
+"""Abstract control laws and controllers, and the control at one instant."""
 
 from __future__ import annotations
 
@@ -21,12 +19,12 @@ from zwang.objects.record import Record, field, text_of_record
 
 
 class Control(Record):
-    """The control at one instant; every member is an array, so it passes through `jit`, `vmap` and
-    `grad`.
+    """Control at one instant. Every member is an array, so that the object passes through `jit`,
+    `vmap` and `grad`.
 
     Attributes:
-        u: control [N, N·m …], shape (nu,); the least-squares one where the servo constraints cannot
-            be met.
+        u: control [N, N·m …], shape (nu,); the least-squares solution if the servo constraints
+            cannot be satisfied.
         actuator_force: B u, shape (nv,).
         passive_force: force of the passive constraints, which reacts to u, ideal and nonideal [N,
             N·m …], shape (nv,).
@@ -37,7 +35,7 @@ class Control(Record):
         authority: by servo constraint, between 0 (no actuator moves it, its hinges given) and 1:
             the largest cosine, in the mass metric, between a row and what one actuator can
             accelerate; the least over its rows.
-        missed: by servo constraint, its share of `residual`: what the actuators leave undone.
+        missed: by servo constraint, its share of `residual`, which the actuators cannot remove.
         violation, velocity_violation: by servo constraint, the tracking error: largest `|φ|` and
             `|ψ|` in the constraint's own unit, NaN where it has none.
         result: a `Result` code.
@@ -46,8 +44,7 @@ class Control(Record):
         unique_force: of the same, by passive constraint: whether its generalized force is.
         force_by_constraint: of the same, that force [N, N·m …], shape (nv,), multipliers of least
             norm where several go with u.
-        labels: names and units, by which it prints itself; None where it was not asked for by
-            `zw.control`.
+        labels: names and units for printing; None if the object does not come from `zw.control`.
     """
 
     u: Float[Array, " nu"]
@@ -68,7 +65,7 @@ class Control(Record):
     labels: Labels | None = field(static=True, default=None)
 
     def __str__(self) -> str:
-        """Controls, forces and tracking errors by name, with units."""
+        """Return controls, forces and tracking errors by name, with units."""
         return present("text_of_control", self) if is_concrete(self) else text_of_record(self)
 
     __repr__ = __str__
@@ -78,10 +75,10 @@ class Control(Record):
 
 
 class AbstractControlLaw(Record):
-    """A control u(q, v, t) and its actuators: `M v̇ = F + Q_c + B u`.
+    """Control law u(q, v, t) and its actuators: `M v̇ = F + Q_c + B u`.
 
-    A model that is given one is a closed loop. Gains and other numbers in it are arrays, so that
-    other values compile nothing.
+    A model with a control law is a closed loop. Gains and other numbers are arrays, so that other
+    values need no compilation.
     """
 
     @abc.abstractmethod
@@ -202,15 +199,15 @@ class AbstractControlLaw(Record):
 
 
 class AbstractSampler(Record):
-    """A controller that computes at instants and holds what it computed: its controller state is
-    carried along with a run.
+    """Controller with a zero-order hold: it computes at instants and holds the result. Its
+    controller state is part of a run.
 
-    The controller state is any pytree of arrays. Everything here is compiled into the run's loop.
+    The controller state is any pytree of arrays. All methods are compiled into the loop of the run.
     """
 
     @abc.abstractmethod
     def start(self, s: State) -> PyTree:
-        """The controller state at the start of a run."""
+        """Return the controller state at the start of a run."""
 
     @abc.abstractmethod
     def next_sample_time(self, controller_state: PyTree) -> Float[Array, ""]:
@@ -222,7 +219,7 @@ class AbstractSampler(Record):
 
     @abc.abstractmethod
     def held_input(self, controller_state: PyTree) -> Float[Array, " nu"]:
-        """u that acts from then on."""
+        """Return u that acts from then on."""
 
     @abc.abstractmethod
     def with_input(self, u: Float[Array, " nu"]) -> AbstractControlLaw:
@@ -230,9 +227,7 @@ class AbstractSampler(Record):
 
 
 class AbstractLoop(Record):
-    """How a closed loop is run if it is not ideal: what stands between a control law and the system
-    it acts on.
-    """
+    """Nonideal closed loop: the components between a control law and the system it acts on."""
 
     @abc.abstractmethod
     def bound(self, model, plant: Dynamics, t0: float) -> tuple[Dynamics, AbstractSampler | None]:

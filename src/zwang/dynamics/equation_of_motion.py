@@ -1,6 +1,4 @@
-"""The equation of motion of one model at any state: M, F, A, b → v̇, by
-`algebra/gauss.py`.
-"""
+"""Equation of motion of one model at any state: v̇ from M, F, A and b by `algebra/gauss.py`."""
 
 from __future__ import annotations
 
@@ -35,17 +33,17 @@ from zwang.objects.record import Record, field, replace
 
 
 class Scales(Record):
-    """What "small" means for one model, free of units; measured once at the start of a run
-    (`zwang.dynamics.scales.measure`).
+    """Scales of one model that make the meaning of "small" independent of units; measured once at
+    the start of a run (`zwang.dynamics.scales.measure`).
 
     Attributes:
-        row_length: typical length of each row in the metric of M⁻¹, shape (m,); 0 of a row that is
-            nothing but round-off.
-        curvature: typical curvature of the constraints, 1/length in the mass metric
-            [1/(m √kg) …]; 0 if all of them are linear. A state that is off by φ has false singular
-            values of the size `φ / row_length · curvature`.
-        inverse_length: what makes a violation dimensionless [1/(m √kg) …]: the curvature, which
-            makes an angle of it, or, of linear constraints, 1/(extent of the motion).
+        row_length: typical length of each row in the metric of M⁻¹, shape (m,); 0 for a row that is
+            only round-off.
+        curvature: typical curvature of the constraints, 1/length in the mass metric [1/(m √kg) …];
+            0 if all of them are linear. A state that is off its constraints by φ has spurious
+            singular values of the size `φ / row_length · curvature`.
+        inverse_length: factor that makes a violation dimensionless [1/(m √kg) …]: the curvature,
+            which converts it to an angle, or 1/(extent of the motion) for linear constraints.
     """
 
     row_length: Float[Array, " m"]
@@ -54,15 +52,16 @@ class Scales(Record):
 
 
 class Equation(Record):
-    """Everything that the kernel needs at one state.
+    """Operands of the equation of motion at one state.
 
     Attributes:
         state: the state.
         gauss: factored mass and rows of A.
-        b: right-hand side of `A v̇ = b`, stabilization included, shape (m,).
-        force: F [N, N·m …], shape (nv,), with the actuators' and, for a singular mass, `AᵀDb`.
-        given_b, given_force: b and F as the model's functions give them.
-        choice: what a control law chose at the state, or None without one.
+        b: right-hand side of `A v̇ = b` including stabilization, shape (m,).
+        force: F [N, N·m …], shape (nv,), including the force of actuators and, for a singular mass,
+            `AᵀDb`.
+        given_b, given_force: b and F as the functions of the model return them.
+        choice: the choice of a control law at the state, or None without a law.
     """
 
     state: State
@@ -84,16 +83,16 @@ class Equation(Record):
 
     @property
     def multipliers(self) -> Float[Array, " m"]:
-        """λ of ideal constraints, of least norm in rows of unit length."""
+        """λ of ideal constraints, of least norm for rows of unit length."""
         return self.gauss.multipliers(self.b - self.gauss.A @ self.free_acceleration)
 
 
 class EquationSolver(Protocol):
-    """What an `AbstractFormulation` is to the equation of motion."""
+    """Protocol of an `AbstractFormulation`, which is in a higher layer."""
 
     @property
     def singular_mass(self) -> bool:
-        """Whether M may be singular."""
+        """True if M may be singular."""
         raise NotImplementedError
 
     def acceleration(self, M, F, A, b, pseudoinverse) -> Float[Array, " nv"]:
@@ -102,7 +101,7 @@ class EquationSolver(Protocol):
 
 
 class Choice(Protocol):
-    """What a control law chose at a state, a pytree."""
+    """Choice of a control law at a state, a pytree."""
 
     @property
     def u(self) -> Float[Array, " nu"]:
@@ -116,30 +115,29 @@ class Choice(Protocol):
 
 
 class Actuation(Protocol):
-    """What an `AbstractControlLaw` is to the equation of motion."""
+    """Protocol of an `AbstractControlLaw`, which is in a higher layer."""
 
     def choose(self, passive: Dynamics, eq: Equation) -> Choice:
-        """The control at a state of the passive system."""
+        """Return the control at a state of the passive system."""
         raise NotImplementedError
 
 
 class Dynamics(Record):
-    """One model, ready to be evaluated: the functions with their parameters and the method
-    that computes A⊕.
+    """Functions of one model with their parameters and the method that computes A⊕.
 
     Attributes:
-        system, constraints: the model's.
+        system, constraints: those of the model.
         p: parameters, a pytree of arrays.
         pseudoinverse: method for A⊕.
-        formulation: an `AbstractFormulation`, or None for the kernel.
-        scales: `Scales` of the run, or None for the rows' lengths at each state.
-        singular_mass: whether M may be singular; then M + AᵀDA takes its place, which changes
-            nothing on `A v̇ = b`.
+        formulation: an `AbstractFormulation`, or None for `zwang.algebra.gauss`.
+        scales: `Scales` of the run, or None to use the lengths of the rows at each state.
+        singular_mass: whether M may be singular; then M + AᵀDA replaces M, which does not change
+            the motion with `A v̇ = b`.
         law: an `AbstractControlLaw` whose actuators act on the system, or None.
-        structure: whether A is an array, or where it has entries if they alone are kept.
-        parts: for a placement, the motion without its last constraints, whose evaluation is or
-            will be compiled anyway, and these constraints (`zwang.dynamics.evaluation.evaluate`).
-        stepped: whether steps may be taken (`standing`).
+        structure: dense for an array A, otherwise the positions of the entries of a sparse A.
+        parts: for a placement, the dynamics without the last constraints, whose evaluation is
+            compiled in any case, and these constraints (`zwang.dynamics.evaluation.evaluate`).
+        stepped: whether steps are computed; False in `standing`.
     """
 
     system: System
@@ -156,18 +154,20 @@ class Dynamics(Record):
 
     @property
     def passive(self) -> Dynamics:
-        """The same without control."""
+        """The dynamics without control."""
         return replace(self, law=None)
 
     @property
     def standing(self) -> Dynamics:
-        """The same without control, for states only, never for steps: the model's functions are
-        compiled without the linear algebra of a stage, in half the time.
+        """The dynamics without control, for the evaluation of states and not for steps: the
+        functions of the model are compiled without the linear algebra of a stage, in half the time.
         """
         return replace(self, law=None, stepped=False)
 
     def with_rows(self, on: ArrayLike | None, **changes: object) -> Dynamics:
-        """The same with some rows switched on, and with other fields of the constraints."""
+        """Return the dynamics with some rows switched on and other fields of the constraints
+        changed.
+        """
         return replace(self, constraints=replace(self.constraints, on=on, **changes))
 
     # --- residuals
@@ -185,28 +185,26 @@ class Dynamics(Record):
         return functions.residuals(self.constraints, s.q, s.v, s.t, self.p)
 
     def violation(self, phi: Float[Array, " holonomic"]) -> Float[Array, ""]:
-        """Size of a position residual, dimensionless: ‖φ / row length‖ ·
-        `Scales.inverse_length`.
-        """
+        """Return the dimensionless size of φ, ‖φ / row length‖ · `Scales.inverse_length`."""
         return self.inverse_length * self.distance(phi)
 
     @property
     def inverse_length(self) -> Float[Array, ""]:
-        """What makes a violation dimensionless (`Scales.inverse_length`)."""
+        """Factor that makes a violation dimensionless (`Scales.inverse_length`)."""
         assert self.scales is not None
         return self.scales.inverse_length
 
     def uncertainty(self, phi: Float[Array, " holonomic"]) -> Float[Array, ""]:
-        """Size of the false singular values of a state that is off its constraints by φ: ‖φ / row
-        length‖ · curvature. Linear constraints have none.
+        """Return the size of the spurious singular values caused by φ, ‖φ / row length‖ ·
+        curvature.
         """
         assert self.scales is not None
         return self.scales.curvature * self.distance(phi)
 
     def distance(self, phi: Float[Array, " holonomic"]) -> Float[Array, ""]:
-        """Size of a position residual in the mass metric, ‖φ / row length‖."""
+        """Return the size of a position residual in the mass metric, ‖φ / row length‖."""
         assert self.scales is not None
-        # a row that is absent must stay at zero, too
+        # the residual of an absent row must stay at zero as well
         unit = typical_units(jnp, self.scales.row_length)
         scaled = unit[self.constraints.position_rows] * phi
         return jnp.sqrt(jnp.sum(scaled**2))
@@ -218,7 +216,7 @@ class Dynamics(Record):
     # --- matrices
 
     def matrix(self, s: State) -> Float[Array, "m nv"]:
-        """A; a `SparseMatrix`, which multiplies alike, if the model's structure is known."""
+        """Return A, as an array or as a `SparseMatrix` with the same products."""
         return self.linearized(s)[0]
 
     def linearized(self, s: State) -> tuple[Any, Float[Array, " holonomic"], Float[Array, " rows"]]:
@@ -230,17 +228,19 @@ class Dynamics(Record):
         return functions.rhs(self.constraints, s.q, s.v, s.t, self.p)
 
     def mass_as_given(self, s: State) -> AbstractMass:
-        """M, factored, as the model's function gives it."""
+        """Return the factored M of the function of the model."""
         return factor_mass(functions.mass_matrix(self.system, s.q, s.t, self.p))
 
     def mass(self, s: State, A: Float[Array, "m nv"]) -> AbstractMass:
-        """M, factored; M + AᵀDA if M may be singular."""
+        """Return the factored M, or M + AᵀDA if M may be singular."""
         mass = self.mass_as_given(s)
         # `equation` adds AᵀDb to F
         return DenseMass(augmented_mass(jnp, mass.dense(), A)) if self.singular_mass else mass
 
     def by_own_lengths(self, s: State) -> Dynamics:
-        """The dynamics with rows divided by their lengths at a state in place of typical ones."""
+        """Return the dynamics with rows divided by their lengths at a state instead of typical
+        lengths.
+        """
         assert self.scales is not None
         A = self.matrix(s)
         length = self.mass(s, A).row_lengths(A)
@@ -255,22 +255,22 @@ class Dynamics(Record):
         rows: np.ndarray | None = None,
         violation=None,
     ) -> Gauss:
-        """Gauss's problem with all rows, or with some; with a rank decision no finer than the
-        violation of the state allows, if given.
+        """Return Gauss's problem with all rows or with some. If the violation of the state is
+        given, the threshold of a rank decision is not smaller than it.
         """
-        # ε off its constraints a state has false singular values of size ε, which must not be
-        # inverted
+        # off its constraints by ε a state has spurious singular values of size ε, which must not
+        # be inverted
         method = self.pseudoinverse if violation is None else self.pseudoinverse.relaxed(violation)
         length = None if self.scales is None else self.scales.row_length
         if rows is not None and len(rows) < len(A):
             A, length = A[rows], None if length is None else length[rows]
-        # as functions: the sparse operator knows its entries and never asks for the pattern
+        # functions, because the sparse operator has its entries and never needs the pattern
         whole = lambda: self.constraints.pattern
         pattern = whole if rows is None else lambda: self.constraints.pattern[rows]
         return self.structure.gauss(mass, A, method, length, pattern)
 
     def gauss_at(self, s: State, rows: np.ndarray | None = None) -> Gauss:
-        """Gauss's problem at a state, with all rows or with some."""
+        """Return Gauss's problem at a state, with all rows or with some."""
         A = self.matrix(s)
         return self.gauss(self.mass(s, A), A, rows)
 
@@ -280,8 +280,8 @@ class Dynamics(Record):
         gauss: Gauss,
         stabilization: Float[Array, " m"] | float = 0.0,
     ) -> Equation:
-        """F and b at a state whose A⊕ is known, with `b + stabilization` in place of b (Baumgarte);
-        with a control law, F contains the force of its actuators.
+        """Return F and b at a state whose A⊕ is known, with `b + stabilization` in place of b
+        (Baumgarte). With a control law, F includes the force of its actuators.
         """
         given, A = self.rhs(s), gauss.A
         b = given + stabilization
@@ -293,12 +293,12 @@ class Dynamics(Record):
         eq = Equation(s, gauss, b, force, given, applied)
         if self.law is None:
             return eq
-        # the law is shown the passive system: its own force is none that it reacts to
+        # the law receives the passive system, because it must not react to its own force
         choice = self.law.choose(self.passive, eq)
         return dataclasses.replace(eq, force=force + choice.actuator_force, choice=choice)
 
     def applied_force(self, s: State) -> Float[Array, " nv"]:
-        """F with the force of the actuators."""
+        """Return F including the force of the actuators."""
         force = functions.force(self.system, s.q, s.v, s.t, self.p)
         if self.law is None:
             return force
@@ -314,7 +314,7 @@ class Dynamics(Record):
         """`v̇`."""
         nonideal = self.nonideal_force(eq)
         if self.formulation is not None:
-            # formulations know of ideal constraints alone, so that c is applied along the tangent
+            # formulations treat ideal constraints only, so c is applied along the tangent
             force = (
                 eq.force
                 if nonideal is None
@@ -326,11 +326,11 @@ class Dynamics(Record):
         return constrained_acceleration(eq.free_acceleration, eq.gauss, eq.b, nonideal)
 
     def residual(self, eq: Equation, acceleration: Float[Array, " nv"]) -> Float[Array, ""]:
-        """Largest entry of `A v̇ − b`, rows at unit length, relative to the accelerations in it: a
-        = M⁻¹F, v̇, b, and what turning at the present speed takes.
+        """Return the largest entry of `A v̇ − b` for rows at unit length, relative to the
+        accelerations in it: a = M⁻¹F, v̇, b, and the centripetal acceleration at the present speed.
 
-        A cheap bound for every stage of a run; `zwang.algebra.judgement` judges what it finds
-        suspicious.
+        It is a cheap bound for every stage of a run; `zwang.algebra.judgement` examines suspicious
+        values.
         """
         if not self.constraints.m:
             return jnp.zeros(())
@@ -341,19 +341,19 @@ class Dynamics(Record):
         turning = 0.0 if self.scales is None else self.scales.curvature * (v @ mass.apply(v))
         left = jnp.max(jnp.abs(unit * (gauss.A @ acceleration - eq.b)))
         terms = free + size + jnp.max(jnp.abs(unit * eq.b)) + turning
-        # at rest without forces both are zero, which is no residual
+        # at rest without forces both are zero, and the residual is zero
         return jnp.where(left > 0, left / jnp.where(terms > 0, terms, left), 0.0)
 
     @property
     def rough(self) -> bool:
-        """Whether a constraint is nonideal, or may slide."""
+        """True if a constraint is nonideal or may slide."""
         return any(
             c.nonideal is not None or c.level.cone is Cone.RUBS for c in self.constraints.members
         )
 
     def nonideal_force(self, eq: Equation) -> Float[Array, " nv"] | None:
-        """c, the sum of the constraints' impressed forces [N, N·m …], or None if all are ideal; NaN
-        where friction leaves no or two constraint forces.
+        """Return c, the sum of the impressed forces of the constraints [N, N·m …], or None if all
+        are ideal. It is NaN if the constraint forces with friction do not exist or are not unique.
         """
         if not self.rough:
             return None
@@ -362,8 +362,8 @@ class Dynamics(Record):
         return jnp.where(reaction.unique, force, jnp.nan)
 
     def reaction(self, eq: Equation, ideal: Float[Array, " m"]) -> Reaction:
-        """λ that acts beside the nonideal forces, which may depend on it; `ideal` are the
-        multipliers without them.
+        """Return λ in the presence of the nonideal forces, which may depend on λ; `ideal` are the
+        multipliers without these forces.
         """
         gauss, slices = eq.gauss, self.constraints.row_slices
         parts = [
@@ -382,7 +382,7 @@ class Dynamics(Record):
             # A⊕ = M⁻¹Aᵀ(A M⁻¹Aᵀ)⁺
             return over_rows(gauss.correct_any)(jnp.eye(len(ideal))[rows])
 
-        # once, and not at each step of the iteration and for each of its derivatives
+        # computed once, and not at each step of the iteration and for each of its derivatives
         pulls = self.constraints.sliding_pulls(eq.state.q, eq.state.v, eq.state.t, self.p)
         impressed = lambda x: self._impressed(eq, x, pulls)
         return acting_reaction(ideal, gains, reaction, impressed, parts)
@@ -394,8 +394,9 @@ class Dynamics(Record):
     def nonideal_forces(
         self, eq: Equation, multipliers: Float[Array, " m"], pulls: dict[str, Array] | None = None
     ) -> dict[str, Float[Array, " nv"]]:
-        """c of each part of the nonideal constraints, which may depend on the forces `Aᵢᵀ λᵢ` of
-        the parts of the same constraint; `pulls` are `Constraints.sliding_pulls`, if known.
+        """Return c of each part of the nonideal constraints, which may depend on the forces
+        `Aᵢᵀ λᵢ` of the parts of the same constraint; `pulls` are `Constraints.sliding_pulls`, if
+        known.
         """
         s, constraints, forces = eq.state, self.constraints, {}
         rows, on = constraints.row_slices, constraints.on
@@ -415,24 +416,22 @@ class Dynamics(Record):
     def sliding_forces(
         self, s: State, multipliers: Float[Array, " m"], pulls: dict[str, Array] | None = None
     ) -> dict[str, Float[Array, " nv"]]:
-        """Force of each dry friction that slides or gives all it may, by name."""
+        """Return the force of each dry friction that slides or is at its limit, by name."""
         if pulls is None:
             pulls = self.constraints.sliding_pulls(s.q, s.v, s.t, self.p)
         loads = {x.law.name: x.load(self.p, multipliers) for x in self.constraints.frictions}
         return {name: loads[name] * pull for name, pull in pulls.items()}
 
     def missed(self, s: State) -> Float[Array, ""]:
-        """Relative part of `A w` that lies outside the known structure, along a random w; 0 if A is
-        dense.
-        """
+        """Return the relative part of `A w` outside the known structure, for a random w."""
         return self.structure.missed(self.constraints, s, self.p)
 
 
 def centripetal_terms(
     gauss: Gauss, v: Float[Array, " nv"], scales: Scales | None
 ) -> Float[Array, " m"] | float:
-    """Size of the terms inside b of each row, `length · curvature · speed²`, shape (m,); 0 where no
-    curvature was measured.
+    """Return the size of the terms of which b is the sum in each row,
+    `length · curvature · speed²`, shape (m,); 0 if no curvature was measured.
     """
     if scales is None:
         return 0.0

@@ -1,6 +1,6 @@
-"""A model's functions at one state, as one compiled program, which serves starts and samples.
+"""Functions of a model at one state as one compiled program, for initial states and samples.
 
-(t, y) ↦ φ, ψ, A, b, M, F, and ẏ as a stage of a run computes it
+(t, y) ↦ φ, ψ, A, b, M, F, and ẏ as in a stage of a run
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from zwang.objects.recent import Recent
 
 
 class ModelEvaluation(NamedTuple):
-    """A model's functions at one state, as they are.
+    """Values of the functions of a model at one state.
 
     Attributes:
         phi, psi: position and velocity residuals, shapes (holonomic,) and (rows,).
         A: constraint matrix, shape (m, nv), or a `SparseMatrix`.
         b: right-hand side of `A v̇ = b`, shape (m,).
-        M: mass matrix as it is given, shape (nv,), (nv, nv) or (nb, k, k).
-        F: applied force without that of actuators [N, N·m …], shape (nv,).
+        M: mass matrix as the model returns it, shape (nv,), (nv, nv) or (nb, k, k).
+        F: applied force without the force of actuators [N, N·m …], shape (nv,).
         actuator_force: force of the actuators, shape (nv,).
-        control: u with its diagnosis, at a state whose velocity is taken as it is; zeros at a stage
-            that brings it onto the constraints; None without a control law.
+        control: u with its diagnosis at a state whose velocity is not projected; zeros at a stage
+            that projects the velocity; None without a control law.
     """
 
     phi: Float[Array, " holonomic"]
@@ -52,12 +52,12 @@ class ModelEvaluation(NamedTuple):
 
 
 class Untreated(NamedTuple):
-    """A state as it is, off its constraints or not.
+    """Evaluation of a state without projection, on its constraints or off them.
 
     Attributes:
-        rate: ẏ as a stage of a run computes it, shape (n,).
-        residual: of `A v̇ = b` (`Dynamics.residual`).
-        at: the model's functions.
+        rate: ẏ as in a stage of a run, shape (n,).
+        residual: residual of `A v̇ = b` (`Dynamics.residual`).
+        at: functions of the model.
     """
 
     rate: Float[Array, " n"]
@@ -66,7 +66,7 @@ class Untreated(NamedTuple):
 
 
 def untreated(dynamics: Dynamics, drift: AbstractDrift, t, y) -> Untreated:
-    """Evaluate a model at a state whose velocity is taken as it is."""
+    """Evaluate a model at a state whose velocity is not projected."""
     rate = drift.rate(dynamics, _state(dynamics, t, y), False)
     at = _functions_of(dynamics, rate.phi, rate.psi, rate.equation)
     residual = dynamics.residual(rate.equation, rate.v)
@@ -74,7 +74,7 @@ def untreated(dynamics: Dynamics, drift: AbstractDrift, t, y) -> Untreated:
 
 
 def functions_at(dynamics: Dynamics, drift: AbstractDrift, t, y) -> ModelEvaluation:
-    """The model's functions alone."""
+    """Evaluate the functions of the model without a rate."""
     return _functions_of(dynamics, *drift.equation(dynamics, _state(dynamics, t, y), False))
 
 
@@ -100,7 +100,7 @@ def _functions_of(dynamics: Dynamics, phi, psi, eq: Equation) -> ModelEvaluation
 
 
 def _diagnosed(dynamics: Dynamics, choice: Choice) -> Control:
-    """The control with its diagnosis, every part in the type of a control without one."""
+    """Return the control with its diagnosis, every part in the type of a blank control."""
     passive, law = dynamics.passive, dynamics.law
     assert isinstance(law, AbstractControlLaw)
     found = law.diagnose(passive, choice)
@@ -109,17 +109,17 @@ def _diagnosed(dynamics: Dynamics, choice: Choice) -> Control:
 
 
 def rate_at(dynamics: Dynamics, drift: AbstractDrift, t, y) -> Float[Array, " n"]:
-    """ẏ as a stage of a run computes it, its velocity brought onto the constraints."""
+    """Return ẏ as in a stage of a run, with the velocity projected onto the constraints."""
     rate = drift.rate(dynamics, _state(dynamics, t, y))
     return jnp.concatenate([rate.q, rate.v])
 
 
 class _Remembered:
-    """An evaluation that remembers the last states: a start is measured, placed and judged at the
-    same few.
+    """Evaluation that caches the last states, because measuring, placing and checking an initial
+    state evaluate the same few states.
 
     Args:
-        bound: the model's functions of t and y, compiled, at one state and for many.
+        bound: the compiled functions of t and y, for one state and for many.
     """
 
     def __init__(self, bound: BoundProgram | BoundParts):
@@ -134,8 +134,8 @@ class _Remembered:
 
 
 def _functions(system: System, constraints: Constraints, p, t, y) -> ModelEvaluation:
-    """The model's functions as they are written, without actuators, stages and their linear
-    algebra: of a motion that is never stepped.
+    """Evaluate the functions of the model without actuators, stages and their linear algebra, for
+    dynamics that are never stepped.
     """
     q, v = y[: system.nq], y[system.nq :]
     phi, psi, A, b = _rows(constraints, p, t, y)
@@ -144,8 +144,8 @@ def _functions(system: System, constraints: Constraints, p, t, y) -> ModelEvalua
 
 
 class BoundParts:
-    """The evaluation of a motion without its last constraints, which is compiled for its runs
-    anyway, and a program of these constraints (`Dynamics.parts`).
+    """Evaluation in two parts: the dynamics without the last constraints, which are compiled for
+    runs in any case, and a program of these constraints (`Dynamics.parts`).
     """
 
     def __init__(self, dynamics: Dynamics, drift: AbstractDrift):
@@ -155,34 +155,35 @@ class BoundParts:
         self._further = BoundProgram(_rows, (further, dynamics.p), _example(dynamics))
 
     def __call__(self, t: float, y: np.ndarray) -> ModelEvaluation:
-        """The model's functions at one state."""
+        """Evaluate the functions of the model at one state."""
         return _joined(self._base(t, y), self._further(t, y), 0)
 
     def members(self, t: np.ndarray, y: np.ndarray) -> ModelEvaluation:
-        """The model's functions at many states, with a leading axis of them."""
+        """Evaluate the functions of the model at many states, along a leading axis."""
         return _joined(self._base.bound.members(t, y), self._further.members(t, y), 1)
 
 
 def _example(dynamics: Dynamics) -> tuple[np.ndarray, np.ndarray]:
-    """A time and a state."""
+    """Return a time and a state of the right shapes."""
     return np.zeros(()), np.zeros(dynamics.system.nq + dynamics.system.nv)
 
 
 def _joined(known: ModelEvaluation, more: tuple, axis: int) -> ModelEvaluation:
-    """An evaluation with φ, ψ, A and b of further constraints below."""
+    """Append φ, ψ, A and b of further constraints to an evaluation."""
     phi, psi, A, b = (np.concatenate(x, axis) for x in zip(known[:4], more, strict=True))
     return known._replace(phi=phi, psi=psi, A=A, b=b)
 
 
 @dataclasses.dataclass(frozen=True)
 class EvaluationSize:
-    """How large the evaluation of a model is as native code.
+    """Size of the evaluation of a model as native code.
 
     Attributes:
-        instructions: of one acceleration, its projection onto the constraints included.
-        seconds: that it took to make.
-        call: seconds of one evaluation.
-        engine: what it was compiled by.
+        instructions: number of instructions of one acceleration, including the projection onto the
+            constraints.
+        seconds: time of compilation.
+        call: time of one evaluation [s].
+        engine: the engine that compiled it.
     """
 
     instructions: int
@@ -198,7 +199,7 @@ class EvaluationSize:
 
 
 TIMED = 1000
-"""Evaluations that the time of one is the mean of."""
+"""Number of evaluations over which the time of one is averaged."""
 
 
 def evaluation_size(dynamics: Dynamics, s: State) -> EvaluationSize:
@@ -215,8 +216,8 @@ def evaluation_size(dynamics: Dynamics, s: State) -> EvaluationSize:
 
 
 def with_scales(dynamics: Dynamics) -> Dynamics:
-    """The dynamics with scales of one where none are measured yet, so that it is the same
-    program.
+    """Return the dynamics with scales of one if none are measured yet, so that the program is the
+    same.
     """
     if dynamics.scales is not None:
         return dynamics
@@ -226,15 +227,15 @@ def with_scales(dynamics: Dynamics) -> Dynamics:
 
 
 PROJECTION = Projection()
-"""One object, so that evaluations without a drift of their own are known by it."""
+"""One object for all evaluations without a drift, because the cache compares identities."""
 _BOUND: Recent[tuple[Dynamics, AbstractDrift, _Remembered]] = Recent(most=8)
-"""By the identities of the motion and its drift, which are kept so that these stay theirs."""
+"""Cache by the identities of the dynamics and the drift, which are kept alive for this reason."""
 
 
 def evaluate(dynamics: Dynamics, s: State, drift: AbstractDrift | None = None) -> ModelEvaluation:
-    """A model's functions at one state, on the host.
+    """Evaluate the functions of a model at one state on the host.
 
-    The compiled evaluation is that of a run with `Projection`, which is not compiled again.
+    The compiled evaluation is that of a run with `Projection`, so it is not compiled again.
     """
     q, v, t = np.asarray(s.q), np.asarray(s.v), np.float64(s.t)
     at = _bound(dynamics, PROJECTION if drift is None else drift)
@@ -242,8 +243,8 @@ def evaluate(dynamics: Dynamics, s: State, drift: AbstractDrift | None = None) -
 
 
 def evaluate_along(dynamics: Dynamics, s: State, velocities: np.ndarray) -> ModelEvaluation:
-    """A model's functions at one configuration for each of many velocities (k, nv), on the host,
-    with a leading axis of them.
+    """Evaluate the functions of a model on the host at one configuration for each of many
+    velocities (k, nv), along a leading axis.
     """
     number = len(velocities)
     y = np.hstack([np.tile(np.asarray(s.q, float), (number, 1)), velocities])
@@ -252,8 +253,8 @@ def evaluate_along(dynamics: Dynamics, s: State, velocities: np.ndarray) -> Mode
 
 
 def _bound(dynamics: Dynamics, drift: AbstractDrift) -> _Remembered:
-    """The compiled evaluation of a motion; a start asks for it two dozen times, and to bind its
-    numbers takes ten times as long as a call.
+    """Return the compiled evaluation of the dynamics from a cache: an initial state needs it two
+    dozen times, and binding its numbers takes ten times as long as a call.
     """
     key = id(dynamics), id(drift)
     known = _BOUND.get(key)
@@ -272,14 +273,14 @@ def _bound(dynamics: Dynamics, drift: AbstractDrift) -> _Remembered:
 
 
 class Residuals(NamedTuple):
-    """Sizes of the residuals of all rows, shapes (m,), 0 where a row has none: |φ| and |ψ|."""
+    """Sizes |φ| and |ψ| of the residuals of all rows, shapes (m,), 0 for a row without one."""
 
     positions: np.ndarray
     velocities: np.ndarray
 
 
 def residuals(constraints: Constraints, s: State, p: PyTree) -> Residuals:
-    """By how much a state misses each row, on the host."""
+    """Return the residuals of each row at a state, on the host."""
     given = np.asarray(s.q, float), np.asarray(s.v, float), np.float64(s.t)
     found = BoundProgram(_residuals, (constraints, p), given)(*given)
     return Residuals(*map(np.abs, constraints.by_row(*found)))
@@ -290,16 +291,16 @@ def _residuals(constraints: Constraints, p, q, v, t):
 
 
 def _rows(constraints: Constraints, p, t, y):
-    """φ, ψ, A and b of some constraints."""
+    """Return φ, ψ, A and b of some constraints."""
     q, v = y[: constraints.system.nq], y[constraints.system.nq :]
     A, phi, psi = constraints.linearized(q, v, t, p)
     return phi, psi, A, constraints.rhs(q, v, t, p)
 
 
 def moved(dynamics: Dynamics, q, dq, t) -> np.ndarray:
-    """`q ⊕ dq` on the host."""
+    """Return `q ⊕ dq` on the host."""
     system, q, dq = dynamics.system, np.asarray(q), np.asarray(dq)
-    # where velocities are the rates of coordinates, a sum needs no program
+    # if velocities are the rates of coordinates, a sum needs no compiled program
     if system.velocity_map is None and system.retract is None:
         return q + dq
     given = q, dq, np.float64(t)

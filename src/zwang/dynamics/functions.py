@@ -1,4 +1,4 @@
-"""The functions of a model at a state: the only ones that call what the user wrote along a motion.
+"""Functions of a model at a state, the only ones that call the user's functions along a motion.
 
 Native programs trace each of them once (`zwang.compile.hints.shared_code`).
 """

@@ -1,7 +1,6 @@
-"""Systems that are not of second order: highest-order variables of any order, in one equation for
-all of them.
+"""Systems with variables of any order, whose highest derivatives satisfy one equation.
 
-For variables x_i of orders k_i, with α_i = d^{k_i} x_i / dt^{k_i} the highest of their derivatives,
+For variables x_i of orders k_i, with the highest derivatives α_i = d^{k_i} x_i / dt^{k_i},
 
     M α = F + Aᵀλ,    A α = b,    α = a + A⊕ (b − A a)
 

@@ -1,4 +1,4 @@
-"""The start of a run: on its constraints, or refused with a reason."""
+"""Initial state of a run: its projection onto the constraints, or the reason to refuse it."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ from zwang.thresholds import (
 
 
 class PlacementError(ModelError):
-    """No state on the constraints was found.
+    """Error: no state on the constraints was found.
 
     Attributes:
-        placement: where the search ended.
+        placement: result of the search.
     """
 
     def __init__(self, message: str, placement: Placement):
@@ -56,13 +56,13 @@ class PlacementError(ModelError):
 
 @dataclasses.dataclass(frozen=True)
 class Start:
-    """What is known before the first step.
+    """Initial state with everything that is computed before the first step.
 
     Attributes:
-        given: the state as given, and `at` what the model's functions say there.
-        placement: its place on the constraints, and `there` what the functions say at it.
+        given: the given state, and `at` the values of the functions of the model there.
+        placement: the projected state, and `there` the values of the functions at it.
         scales: typical row lengths and curvature.
-        verdict: whether the constraints agree there.
+        verdict: consistency of the constraints there.
     """
 
     given: State
@@ -74,8 +74,8 @@ class Start:
 
 
 def begin(dynamics: Dynamics, state: State, span: float = 0.0, apart: Apart | None = None) -> Start:
-    """Measure the scales where they are not known, place the state on its constraints, and judge
-    whether these have a common acceleration there. Scales are measured with every row switched on;
+    """Measure the scales if they are not known, project the state onto its constraints, and decide
+    whether these admit a common acceleration there. Scales are measured with every row switched on;
     `apart` is that of `place`.
 
     Raises:
@@ -92,7 +92,7 @@ def begin(dynamics: Dynamics, state: State, span: float = 0.0, apart: Apart | No
 
 
 def all_on(dynamics: Dynamics) -> Dynamics:
-    """The same dynamics with every row switched on."""
+    """Return the dynamics with every row switched on."""
     rows = dynamics.constraints
     if rows.on is None:
         return dynamics
@@ -202,7 +202,7 @@ def checked_start(
 
 
 def refuse_non_finite(model: Model, start: Start) -> None:
-    """Name the function that returns NaN at the start."""
+    """Raise an error that names the function that returns NaN at the start."""
     c = model.constraints
     for residual, rows, what in (
         (start.at.phi, c.position_rows, "phi"),
@@ -219,7 +219,7 @@ def refuse_non_finite(model: Model, start: Start) -> None:
                     "start; check divisions, roots and inverse functions there.",
                     name,
                 )
-    # a residual may be finite where its derivative is not, as a root is at zero
+    # a residual may be finite where its derivative is not, such as a square root at zero
     A = start.at.A.data if isinstance(start.at.A, SparseMatrix) else start.at.A
     if not np.all(np.isfinite(np.asarray(A))):
         raise ModelError(
@@ -233,7 +233,7 @@ def refuse_non_finite(model: Model, start: Start) -> None:
 
 
 def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
-    """Say which direction has no mass, and whether a constraint holds it."""
+    """Raise an error that names the direction without mass, unless a constraint restricts it."""
     if not np.all(np.isfinite(M := np.asarray(start.at.M))):
         raise ModelError(f"{model.name}: mass_matrix has NaN or infinite entries at the start.")
     refuse_asymmetric_mass(model, M, "at the start")
@@ -349,7 +349,7 @@ def refuse_asymmetric_elsewhere(
 
 
 def _elsewhere(s: State, span: float) -> list[State]:
-    """Three random states around s within a span of time [s], always the same ones."""
+    """Return three random states around s within a span of time [s], always the same ones."""
     random, q = np.random.default_rng(1788), np.asarray(s.q)
     moved = (q + random.standard_normal(q.shape) * (1 + np.abs(q)) for _ in range(3))
     times = (s.t, s.t + 0.37 * span, s.t + 0.83 * span)
@@ -357,7 +357,7 @@ def _elsewhere(s: State, span: float) -> list[State]:
 
 
 def _is_positive(blocks: np.ndarray) -> bool:
-    """Whether all blocks of M are positive definite, each by itself, shape (nb, k, k)."""
+    """Return whether each block of M is positive definite, shape (nb, k, k)."""
     diagonal = np.einsum("bii->bi", blocks)
     return bool(np.all(diagonal > ROUND_OFF * np.max(diagonal))) and not is_singular(blocks)
 
@@ -380,7 +380,7 @@ def lost_in_round_off(model: Model, dynamics: Dynamics, start: Start) -> str:
 
 
 def worst_violation(model: Model, state: State, params: PyTree) -> str:
-    """The constraint with the largest residual, in its own units."""
+    """Return the constraint with the largest residual, in its units."""
     c, p = model.constraints, model.params if params is None else model.merged(params)
     phi, psi = residuals(c, state, p)
     size, symbol = (phi, "phi") if phi.max(initial=0.0) > SOLUTION_ERROR else (psi, "psi")
@@ -389,7 +389,7 @@ def worst_violation(model: Model, state: State, params: PyTree) -> str:
 
 
 def _direction(model: Model, x: np.ndarray) -> str:
-    """A direction of velocities in words."""
+    """Describe a direction of velocities."""
     order = np.argsort(-np.abs(x))
     named = [model.system.velocities[i] for i in order if abs(x[i]) > 0.1 * abs(x[order[0]])]
     what = "velocity" if len(named) == 1 else "the combination of"

@@ -1,4 +1,4 @@
-"""What the numbers of a model at one instant are called."""
+"""Names and units of the numbers of a model at one instant."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from zwang.equations.system import System
 
 
 class Labels(NamedTuple):
-    """What the numbers of one instant are called, for people: static, so that it passes through
-    `jit`.
+    """Names and units of the numbers of one instant, static, so that they pass through `jit`.
 
     Attributes:
         model: name of the model.

@@ -1,6 +1,6 @@
-"""Whether a motion leaves a state with the acceleration that its rows and forces give there.
+"""Check that a motion leaves a state with the acceleration that its rows and forces give there.
 
-Where rows depend on each other only in one configuration, accelerations that meet `A v̇ = b` need
+Where rows are dependent in one configuration only, an acceleration that satisfies `A v̇ = b` need
 not belong to any motion: branches of motion meet, and the acceleration lies between them. Along a
 motion, `A v̇ − b` vanishes with all its derivatives. With a basis L of the left null space of A,
 its first derivative asks the acceleration w for

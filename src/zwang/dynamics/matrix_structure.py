@@ -1,4 +1,4 @@
-"""How A is formed, measured and factored: as an array, or from its entries alone."""
+"""Operators that form, measure and factor A, as an array or from its entries alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from zwang.objects.record import Record
 
 
 class AbstractStructure(Record):
-    """What a constraint matrix is like, and the operators that belong to it.
+    """Structure of a constraint matrix, and its operators.
 
     Attributes:
         sparse: whether only entries are kept; what needs A as an array refuses that, or does

@@ -1,4 +1,4 @@
-"""A model: a free system, its constraints and its parameters."""
+"""Model: a free system, its constraints and its parameters."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ from zwang.objects.record import Record, field, replace
 
 
 class _Known(NamedTuple):
-    """The equation of motion of a model, its parameters at that time (leaves and structure), and
-    whether a constraint may let go.
+    """Cached equation of motion of a model, its parameters at that time (leaves and structure), and
+    whether a constraint may become inactive.
     """
 
     leaves: list
@@ -57,17 +57,17 @@ class _Known(NamedTuple):
 
 _DYNAMICS: ByIdentity[_Known] = ByIdentity()
 IDLE: ByIdentity[tuple[str, ...]] = ByIdentity()
-"""Constraints of a model that do not hold at the start of a motion, as it was declared."""
+"""Constraints of a model that are declared as inactive at the start of a motion."""
 ASSIGNED = (int, float, complex, str, bytes, np.ndarray)
-"""Types of a parameter that a user has assigned: the library itself keeps arrays of JAX."""
+"""Types of parameters assigned by a user; the library itself stores JAX arrays."""
 
 
 class AbstractParameterLayout:
-    """How the functions of a model get its parameters.
+    """Form in which the functions of a model receive its parameters.
 
     Attributes:
-        with_control: whether also those of a model with a servo.
-        fixed: keys, from the top of the tree, of numbers that cannot change any more.
+        with_control: whether it also applies to a model with a servo.
+        fixed: keys, from the top of the tree, of numbers that are constant.
     """
 
     with_control = False
@@ -75,31 +75,30 @@ class AbstractParameterLayout:
 
     @abc.abstractmethod
     def packed(self, p: PyTree) -> PyTree:
-        """The model's parameters as its functions take them."""
+        """Return the parameters in the form that the functions of the model take."""
 
 
 class Model(Record):
-    """A constrained system, passive or with the control that closes its loop.
+    """Constrained system, passive or with a control law.
 
     Args:
         system: the free system.
-        constraints: any number of constraints, each with its own name; redundant rows are welcome.
-        params: `p`, a pytree of numbers handed to every function last; numbers become float64
-            arrays, so that a run with other values compiles nothing.
-        servo: a `zw.Servo` (or another control law) whose actuators act on the system: `M v̇ = F +
-            Q_c + B u(q, v, t)`. Passive constraints are kept as before; servo constraints hold as
-            well as their gains and actuators make them.
-        singular_mass: whether M is to be treated as singular from the start. `zw.motion`,
-            `zw.simulate` and `zw.check` find out by themselves; what is compiled into a program of
-            the user's (`zw.trajectory`, `zw.batch`) needs to be asked for it. Every direction
-            without mass must be held by
-            constraints.
+        constraints: any number of constraints with different names; redundant rows are allowed.
+        params: `p`, a pytree of numbers that every function receives as its last argument. Numbers
+            become float64 arrays, so that a run with other values needs no compilation.
+        servo: a `zw.Servo` (or another control law) whose actuators act on the system:
+            `M v̇ = F + Q_c + B u(q, v, t)`. Passive constraints are enforced as without a servo;
+            servo constraints are satisfied as well as their gains and actuators permit.
+        singular_mass: whether to treat M as singular from the start. `zw.motion`, `zw.simulate` and
+            `zw.check` detect a singular M; functions that are compiled into a program of the user
+            (`zw.trajectory`, `zw.batch`) need this argument. Constraints must restrict every
+            direction without mass.
         name: name in titles and reports.
-        layout: how the functions get the parameters, if not as they are; `zw.Hierarchy` and
-            mechanisms give it.
+        layout: form in which the functions receive the parameters, if it differs from `params`;
+            given by `zw.Hierarchy` and by mechanisms.
 
     Raises:
-        ModelError: if a function fails on the model's shapes or returns a wrong one.
+        ModelError: if a function fails for the shapes of the model or returns a wrong shape.
 
     Example:
         >>> rod = zw.Holonomic(lambda q, t, p: q @ q - p["length"] ** 2, name="rod")
@@ -141,7 +140,7 @@ class Model(Record):
         for c in constraints:  # a class of the user's checks no names
             for part in (c.name, *c.parts):
                 label(part, "Model: the name of a constraint")
-        # the law is checked against the passive dynamics, which must not hold it yet
+        # the law is checked against the passive dynamics, which must not contain it yet
         self.params, self.servo = as_parameters(params), None
         self._names = _names_of(self.params)
         p = self.parameters()
@@ -159,12 +158,12 @@ class Model(Record):
         return present("text_of_model", self)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the display in a notebook."""
         return present("notebook_of_model", self)
 
     @property
     def passive(self) -> Model:
-        """The model without its control; the model itself if it has none."""
+        """Model without its control; the model itself if it has no control."""
         return self if self.servo is None else replace(self, servo=None)
 
     def dynamics(
@@ -175,10 +174,10 @@ class Model(Record):
         implicit: bool = False,
         lets_go: bool = False,
     ) -> Dynamics:
-        """The model's equation of motion with given parameters and methods, and what an implicit
-        integrator needs to know of it; `lets_go` of who knows which inequalities are closed.
+        """Return the equation of motion with given parameters and methods, and the structure that
+        an implicit integrator needs. `lets_go` is set by callers that determine the active set.
         """
-        # asked for at every instant that a caller looks at, and a fifth of the time of one
+        # cached, because callers need it at every instant, and it takes a fifth of the time of one
         plain = params is pseudoinverse is formulation is None and not implicit
         known = _DYNAMICS.get(self) if plain else None
         if known is not None and (lets_go or not known.loose):
@@ -201,7 +200,8 @@ class Model(Record):
         strategy(
             formulation, AbstractFormulation, "formulation", "zw.methods.Campbell() or another one"
         )
-        # in containers of its own: `model.params["m"] = 2.0` must not change what has been bound
+        # copied containers: `model.params["m"] = 2.0` must not change dynamics that were bound
+        # before
         p = jax.tree_util.tree_map(lambda x: x, self.parameters(params))
         method = pseudoinverse
         if method is None:
@@ -229,19 +229,19 @@ class Model(Record):
             structure,
         )
         leaves, tree = jax.tree_util.tree_flatten(self.params)
-        # what is traced belongs to one program, and an array of NumPy may get other numbers
+        # traced values belong to one program, and the entries of a NumPy array may change
         if plain and is_concrete(p) and not any(isinstance(x, np.ndarray) for x in leaves):
             _DYNAMICS.keep(self, _Known(leaves, tree, bool(self.constraints.loose), found))
         return found
 
     def _default(self, formulation, implicit: bool) -> AbstractPseudoinverse:
-        """`Sparse` where it pays and nothing else needs A as an array."""
+        """Return `Sparse` if it is faster and nothing else needs A as an array."""
         # formulations, M + AᵀDA and control laws multiply A as an array
         whole = formulation is not None or self.singular_mass or self.servo is not None
         return Proximal() if whole or not sparsity_of(self).pays(implicit) else Sparse()
 
     def _structure(self, formulation, implicit: bool) -> Structure:
-        """The model's structure, or the reason why there is none."""
+        """Return the sparse structure of the model, or the reason why it is not used."""
         for given, what in (
             (formulation is not None, "formulation= is given"),
             (self.singular_mass, "the model has singular_mass=True"),
@@ -262,8 +262,8 @@ class Model(Record):
         return dataclasses.replace(found, newton=sparsity_of(self).newton) if implicit else found
 
     def parameters(self, params: PyTree = None) -> PyTree:
-        """`p` as functions get it: the model's parameters with those of `params` in place; of a
-        hierarchy, equal modules' together.
+        """Return `p` in the form that functions receive: the parameters of the model, replaced by
+        those in `params`; for a hierarchy, the parameters of equal modules are stacked.
         """
         if (names := _names_of(self.params)) != self._names:
             refuse_unknown(self._names, self.params, self.name)
@@ -285,7 +285,9 @@ class Model(Record):
         servo: AbstractControlLaw | None = None,
         name: str | None = None,
     ) -> Model:
-        """A model of the same system with other constraints, and with this control law or none."""
+        """Return a model of the same system with other constraints, and with a given control law or
+        none.
+        """
         return Model(
             self.system,
             self.constraints.members if constraints is None else constraints,
@@ -297,20 +299,21 @@ class Model(Record):
         )
 
     def with_params(self, params: PyTree) -> Model:
-        """The same model with other numbers, None for its own; every name must exist.
+        """Return the model with other parameter values; every name must exist, and None changes
+        nothing.
 
-        Its system and constraints are the same objects, so that what was found or compiled for one
-        serves the other.
+        Its system and constraints are the same objects, so that structures and programs of one
+        model serve the other.
         """
-        # what is found and compiled for the constraints is known by their identity
+        # structures and programs of the constraints are cached by identity
         return self if params is None else replace(self, params=self.merged(params))
 
     def merged(self, params: PyTree) -> PyTree:
-        """The model's parameters with those of `params` in place; every name must exist."""
+        """Return the parameters with those of `params` replaced; every name must exist."""
         return merged_parameters(self.params, params, self.name)
 
     def state(self, q, v, t=0.0, *, on_host: bool = False) -> State:
-        """q, v, t as a checked `State`; of NumPy's arrays `on_host`."""
+        """Return q, v, t as a checked `State`, with NumPy arrays if `on_host`."""
         s, time = self.system, number(t, "t", unit="s")
         return State(
             vector(q, s.nq, "q", s.coordinates, on_host=on_host),
@@ -320,15 +323,15 @@ class Model(Record):
 
 
 def _names_of(params: PyTree) -> tuple:
-    """Names of the parameters in one order, none where they have none."""
+    """Return the names of the parameters in one order, none for parameters without names."""
     return tuple(sorted(params, key=str)) if isinstance(params, dict) else ()
 
 
 def refuse_letting_go(model: Model) -> None:
-    """Raise for constraints that may let go or slide, which only a run follows.
+    """Raise an error for constraints that may become inactive or slide, which only a run follows.
 
     Raises:
-        ModelError: with the name of the first one.
+        ModelError: with the name of the first such constraint.
     """
     if loose := model.constraints.loose:
         raise ModelError(
@@ -340,7 +343,7 @@ def refuse_letting_go(model: Model) -> None:
 
 
 def _check_shapes(system: System, p: PyTree) -> None:
-    """Evaluate the shapes of the system's functions, which costs no compilation."""
+    """Check the shapes of the functions of the system without compilation."""
     q, v, t = system.shapes
     nq, nv = system.nq, system.nv
 

@@ -1,4 +1,4 @@
-"""The motion of a model at one instant: acceleration, constraint forces, and whether they exist."""
+"""Motion of a model at one instant: acceleration, constraint forces, and their existence."""
 
 from __future__ import annotations
 
@@ -46,30 +46,28 @@ from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO
 
 
 class Motion(Record):
-    """The motion of a model at one instant; every member is an array, so it passes through `jit`,
-    `vmap` and `grad`.
+    """Motion of a model at one instant. Every member is an array, so that the object passes through
+    `jit`, `vmap` and `grad`.
 
     Attributes:
         acceleration: v̇, shape (nv,).
-        free_acceleration: a = M⁻¹F, shape (nv,), F with the force of the actuators; of the
+        free_acceleration: a = M⁻¹F, shape (nv,), where F includes the force of actuators; of the
             augmented system if the mass is singular.
-        constraint_force: what the constraints add to F, ideal and nonideal [N, N·m …], shape (nv,).
-        ideal_force: Aᵀλ, shape (nv,), the reaction that acts, what friction adds to it included.
-        nonideal_force: c, shape (nv,), the sum of what nonideal constraints impress.
+        constraint_force: force of the constraints, ideal and nonideal [N, N·m …], shape (nv,).
+        ideal_force: Aᵀλ, shape (nv,), the reaction including the contribution of friction.
+        nonideal_force: c, shape (nv,), the sum of the impressed forces of nonideal constraints.
         by_constraint: generalized force of each constraint, by name, shape (nv,).
-        multipliers: λ, shape (m,), in the order of the rows; of least norm, rows at unit length,
-            where rows are redundant.
-        matrix, rhs: A and b; A holds only its entries where the sparse path is taken.
+        multipliers: λ, shape (m,), in the order of the rows; for redundant rows that of least norm,
+            with rows at unit length.
+        matrix, rhs: A and b; on the sparse path A is a `SparseMatrix`.
         rank: rank of A by the pseudoinverse's threshold.
-        residual: largest entry of `|A v̇ − b|` beside the terms that it is made of
-            (`zwang.algebra.judgement`).
-        accuracy: estimate of the relative error of v̇: the round-off of `A v̇ = b`, or what is left
-            of it, over the smallest singular value of the rows at unit length; or the acceleration
-            that the round-off of `M v̇ = F + Aᵀλ` stands for, where that is larger. In an
+        residual: largest entry of `|A v̇ − b|` relative to its terms (`zwang.algebra.judgement`).
+        accuracy: estimate of the relative error of v̇, the larger of two numbers: the residual of
+            `A v̇ = b` or its round-off, divided by the smallest singular value of the rows at unit
+            length; and the acceleration that the round-off of `M v̇ = F + Aᵀλ` causes. In an
             equilibrium of forces it is relative to the free acceleration.
         result: a `Result` code.
-        labels: names and units, by which it prints itself; None where it was not asked for by
-            `zw.motion`.
+        labels: names and units for printing; None if the object does not come from `zw.motion`.
     """
 
     acceleration: Float[Array, " nv"]
@@ -90,14 +88,14 @@ class Motion(Record):
 
     @property
     def note(self) -> str:
-        """What is to be said of an acceleration that no motion has; "" of others, and where it was
-        not asked for by `zw.motion`.
+        """Note on an acceleration that belongs to no motion; "" for others, and if the object does
+        not come from `zw.motion`.
         """
         look = _LOOKS.get(self)
         return "" if look is None or not is_concrete(self) else look(self)
 
     def __str__(self) -> str:
-        """Accelerations and forces by name, with units."""
+        """Return accelerations and forces by name, with units."""
         return present("text_of_motion", self) if is_concrete(self) else text_of_record(self)
 
     __repr__ = __str__
@@ -107,7 +105,7 @@ class Motion(Record):
 
 
 _LOOKS: ByIdentity[Callable[[Motion], str]] = ByIdentity()
-"""How to find out what is to be said of an acceleration (`Motion.note`)."""
+"""Functions that compute `Motion.note`."""
 
 
 @misfits_named
@@ -122,11 +120,11 @@ def motion(
     formulation: AbstractFormulation | None = None,
     throw: bool = True,
 ) -> Motion:
-    """Acceleration and constraint forces of a model at one state.
+    """Compute the acceleration and the constraint forces of a model at one state.
 
         v̇ = a + A⊕ (b − A a),    Q_c = M A⊕ (b − A a) = Aᵀλ
 
-    The state is taken as it is: nothing is projected (see `zw.consistent_state`).
+    The state is not projected onto the constraints (see `zw.consistent_state`).
 
     Args:
         model: the model.
@@ -135,13 +133,13 @@ def motion(
         t: time [s].
         params: parameters that differ from the model's.
         pseudoinverse: method for A⊕; `zw.methods.Proximal()` by default.
-        formulation: equation of motion; the kernel's own, eq. (31), by default.
-        throw: raise on failure; otherwise read `Motion.result`. Inside `jit`, `vmap` and `grad`
-            nothing is raised.
+        formulation: equation of motion; eq. (31) of `zwang.algebra.gauss` by default.
+        throw: raise an error on failure; otherwise read `Motion.result`. Inside `jit`, `vmap` and
+            `grad` no error is raised.
 
     Raises:
-        ModelError: for a singular mass matrix, contradictory constraints, a row that vanishes
-            though no force can hold it, or a non-finite result.
+        ModelError: for a singular mass matrix, contradictory constraints, a row without a gradient
+            that no force can enforce, or a non-finite result.
     """
     instance(model, Model, "motion: model", "a zw.Model")
     dynamics = model.dynamics(params, pseudoinverse, formulation)
@@ -149,7 +147,7 @@ def motion(
     state = model.state(q, v, t, on_host=on_host)
     answer = called_again(motion_of, dynamics, state)
     known = on_host or is_concrete(answer)
-    # seen in the answer: looking at M before would be another program to compile
+    # detected in the result: examining M before would need another compiled program
     if known and int(answer.result) == Result.SINGULAR_MASS:
         dynamics = dynamics if dynamics.singular_mass else augmented(model, dynamics)
         answer = called_again(motion_of, dynamics, state)
@@ -178,13 +176,13 @@ def motion(
     # in place, as it is nobody's yet: a constructor's checks take longer than all that is above
     labels = labels_of(model.name, model.system, dynamics.singular_mass)
     object.__setattr__(answer, "labels", labels)
-    # which takes longer than the motion itself, and is asked for by who reads it
+    # computed on request only, because it takes longer than the motion itself
     _LOOKS.keep(answer, functools.partial(_between_branches, dynamics, state))
     return answer
 
 
 def _has_short_rows(A: Matrix) -> bool:
-    """Whether a row may vanish, beside the longest one."""
+    """Return whether a row may vanish relative to the longest one."""
     rows = (A.data, (0, 1)) if isinstance(A, SparseMatrix) else (A, 1)
     size = np.add.reduce(np.abs(rows[0]), rows[1])
     sizes = size.tolist()  # of a dozen rows, in a tenth of the time that an array takes
@@ -195,7 +193,9 @@ def _has_short_rows(A: Matrix) -> bool:
 
 
 def with_short_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> Dynamics:
-    """The dynamics of one state, with rows that are shorter than others by their units alone."""
+    """Return the dynamics of one state with rows that are shorter than others because of their
+    units.
+    """
     A = rows_of(at.A)
     length = metric_of(at.M, at.A, dynamics.singular_mass).lengths(A)
     kept, none = of_typical_length(dynamics, state, A, length), host_array(0.0)
@@ -203,8 +203,8 @@ def with_short_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> Dy
 
 
 def _between_branches(dynamics: Dynamics, state: State, answer: Motion) -> str:
-    """What is to be said of an acceleration that no motion has, because branches of motion meet in
-    the configuration; "" of others.
+    """Return the note on an acceleration that belongs to no motion, because branches of motion meet
+    in the configuration; "" for others.
     """
     rows, w = dynamics.constraints, answer.acceleration
     failed = Result(int(answer.result)).is_failure
@@ -230,9 +230,9 @@ def _between_branches(dynamics: Dynamics, state: State, answer: Motion) -> str:
 
 
 def augmented(model: Model, dynamics: Dynamics) -> Dynamics:
-    """The dynamics of a model whose mass matrix is found to be singular.
+    """Return the dynamics of a model whose mass matrix is singular.
 
-    `M + AᵀDA` takes the place of M, which changes nothing on `A v̇ = b`.
+    `M + AᵀDA` replaces M, which does not change the motion with `A v̇ = b`.
 
     Raises:
         ModelError: with a formulation that needs a positive definite M.
@@ -254,12 +254,12 @@ def motion_of(
     applied: Float[Array, " nv"] | float = 0.0,
     judged_by: Scales | None = None,
 ) -> Motion:
-    """`motion` for a `Dynamics`, without checks; with `b + stabilization` in place of b, and a
-    force applied in addition to F.
+    """Compute `motion` for a `Dynamics` without checks, with `b + stabilization` in place of b and
+    a force in addition to F.
 
-    The residual is judged by `zwang.algebra.judgement`, with the terms inside b and the violation
-    of the state where the scales of the model are given by `judged_by`. Without them the violation
-    is taken relative to the coordinates themselves.
+    The residual is assessed by `zwang.algebra.judgement`, with the terms of b and the violation of
+    the state if `judged_by` gives the scales of the model. Without them the violation is relative
+    to the coordinates.
     """
     eq = dynamics.equation_at(state, stabilization)
     eq = dataclasses.replace(eq, force=eq.force + applied)
@@ -277,7 +277,7 @@ def motion_of(
         for name, rows in dynamics.constraints.row_slices.items()
     }
     ideal, impressed = A.T @ multipliers, sum(nonideal.values(), zero)
-    # c moves the system along the tangent; what it does across is taken by the reaction
+    # c accelerates the system along the tangent; the reaction balances its normal component
     along = gauss.mobility(impressed) if nonideal else zero
     acceleration, residual = found.acceleration + along, found.residual
     if dynamics.formulation is not None:  # another equation of motion is judged by its own result
@@ -285,7 +285,7 @@ def motion_of(
         terms = jnp.abs(eq.b) + centripetal + abs(A) @ (jnp.abs(free) + jnp.abs(acceleration))
         residual = relative_residual(jnp, A @ acceleration - eq.b, terms, gauss.units())
     allowed = allowance(jnp, violation_of(dynamics, state, gauss, judged_by))
-    # each finding makes those before it meaningless, so that the last one has the word
+    # each result makes the results before it meaningless, so the last one is returned
     result = jnp.where(residual <= allowed, Result.SUCCESS, Result.INCONSISTENT)
     finite = jnp.isfinite(residual) & jnp.all(jnp.isfinite(acceleration))
     result = jnp.where(finite, result, Result.NON_FINITE)
@@ -317,22 +317,20 @@ def motion_of(
 
 @model_program
 def friction_certainty(dynamics: Dynamics, s: State) -> Float[Array, ""]:
-    """How far friction is from leaving no or two constraint forces (`Reaction.certain`)."""
+    """Return the margin of uniqueness of constraint forces with friction (`Reaction.certain`)."""
     eq = dynamics.equation_at(s)
     return dynamics.reaction(eq, eq.multipliers).certain
 
 
 def violation_of(dynamics: Dynamics, s: State, gauss, scales: Scales | None) -> Float[Array, ""]:
-    """How far a state is off its constraints, dimensionless: the larger of position and
-    velocity.
-    """
+    """Return the dimensionless violation of a state, the larger of position and velocity."""
     c, unit = dynamics.constraints, gauss.units()
     phi, psi = unit[c.position_rows] * dynamics.position_residual(s), dynamics.velocity_residual(s)
     psi, speed = unit[c.velocity_rows] * psi, gauss.mass.size(s.v)
     size = jnp.max(jnp.abs(s.q), initial=0.0) * jnp.sqrt(
         jnp.abs(jnp.sum(gauss.mass.apply(jnp.ones_like(s.v))))
     )
-    # without a measured curvature the coordinates themselves are the only length there is
+    # without a measured curvature the coordinates are the only available length
     inverse = 1 / jnp.maximum(size, 1e-300) if scales is None else scales.inverse_length
     off = jnp.where(jnp.any(phi != 0), inverse * jnp.linalg.norm(phi), 0.0)
     slip = jnp.linalg.norm(psi)
@@ -340,7 +338,7 @@ def violation_of(dynamics: Dynamics, s: State, gauss, scales: Scales | None) -> 
 
 
 def _not_finite(answer: Motion, model: Model) -> str:
-    """The constraints whose `A` or `b` is NaN or infinite."""
+    """Return the constraints whose `A` or `b` is NaN or infinite."""
     A = answer.matrix
     if isinstance(A, SparseMatrix):
         return ""
@@ -350,30 +348,30 @@ def _not_finite(answer: Motion, model: Model) -> str:
 
 
 def refuse_vanishing(model: Model, dynamics: Dynamics, at: ModelEvaluation, state: State) -> None:
-    """Say which row has no gradient, and why that is no redundancy.
+    """Raise an error that names the row without a gradient and explains why it is not redundant.
 
     Raises:
-        ModelError: for a row that no force can hold (`vanishing_rows`).
+        ModelError: for a row that no force can enforce (`vanishing_rows`).
     """
     for row, why in vanishing_rows(dynamics, at, state).items():
         raise ModelError(f"{model.name}: constraint {row_name(model, row)}: {why}.")
 
 
 def row_name(model: Model, row: int) -> str:
-    """The constraint that a row belongs to, and which of its rows it is if it has several."""
+    """Return the constraint of a row, and the number of the row within it if it has several."""
     name, rows = model.constraints.owner(row)
     return f"{name!r} (row {row - rows.start})" if rows.stop - rows.start > 1 else f"{name!r}"
 
 
 def judged(dynamics: Dynamics, state: State) -> Verdict:
-    """The constraints at a state that is on them, as a start and a run judge them."""
+    """Assess the constraints at a state that is on them, as an initial state and a run do."""
     scales = measure(dynamics.passive, state)
     return judge(dynamics, evaluate(dynamics, state), state, scales, 0.0)
 
 
 def contradiction(model: Model, misses: np.ndarray) -> str:
-    """Which constraints miss their acceleration, the worst first; `misses` are those of a
-    `Verdict`, shape (m,).
+    """Describe the constraints whose acceleration is not satisfied, the worst first; `misses` are
+    those of a `Verdict`, shape (m,).
     """
     worst = {
         name: float(np.max(misses[rows], initial=0.0))

@@ -1,4 +1,4 @@
-"""Whether a model's numbers are of a size that float64 can compute with: lengths of rows are roots
+"""Check that the numbers of a model are in the range of float64: lengths of rows are square roots
 of sums of squares, which overflow above 1e154 and vanish below 1e-162.
 """
 

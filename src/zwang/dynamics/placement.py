@@ -1,7 +1,7 @@
-"""A state on the constraints, found from one that is not.
+"""Projection of a state onto the constraints.
 
-This runs once before a run, on the host in NumPy, around one small compiled program that evaluates
-the model's functions: its loops would cost more to compile than they take.
+It runs once before a run, on the host in NumPy, around one small compiled program that evaluates
+the functions of the model, because compiling its loops would take longer than running them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from zwang.objects.display import present
 from zwang.thresholds import AGREEMENT, CONVERGED, LAST_DIGIT, MARGIN, ROUND_OFF, SOLUTION_ERROR
 
 HALVINGS = 14
-"""Maximum number of times that a step of Newton's iteration is halved."""
+"""Maximum number of halvings of a Newton step."""
 
 Apart = Callable[[Any, Any], tuple[float, np.ndarray]]
 """`(q, M) → dᵀ M d` of the displacement d from a guess, and half its gradient by velocities."""
@@ -31,7 +31,7 @@ Apart = Callable[[Any, Any], tuple[float, np.ndarray]]
 
 @dataclasses.dataclass(frozen=True)
 class Placement:
-    """Where a state ended up on its constraints.
+    """Result of the projection of a state onto its constraints.
 
     Attributes:
         state: the consistent state.
@@ -39,7 +39,7 @@ class Placement:
         violation_before, violation_after: dimensionless position violation.
         velocity_violation_before, velocity_violation_after: velocity residual relative to the
             speed.
-        converged: whether position and velocity residuals are round-off now.
+        converged: whether the position and velocity residuals are round-off.
     """
 
     state: State
@@ -61,7 +61,7 @@ def place(
     scales: Scales | None = None,
     apart: Apart | None = None,
 ) -> Placement:
-    """Move a state onto its constraints by corrections that are least in the mass metric.
+    """Project a state onto its constraints by corrections of least norm in the mass metric.
     Violations are measured by `scales`, or those of the dynamics.
 
     Position: Newton steps `q ← q ⊖ A⊕φ`, damped where that does as well, halved while the violation

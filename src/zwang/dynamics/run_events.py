@@ -1,5 +1,5 @@
-"""What a run looks out for: stop conditions, switches, and what changes how gaps and dry frictions
-are held.
+"""Events of a run: stop conditions, switches, and changes of the active set of gaps and dry
+frictions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What "small" means for a model: typical lengths of its rows, and their curvature.
+"""Scales of a model: typical lengths of its rows, and their curvature.
 
-Measured once before a run: on the host in NumPy, around one small compiled program that evaluates
-the model's functions, or inside a program (`zwang.simulation.placed_start`).
+They are measured once before a run: on the host in NumPy, around one small compiled program that
+evaluates the functions of the model, or inside a program (`zwang.simulation.placed_start`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is sparse about a model: found once, from its functions alone."""
+"""Sparse structure of a model, found once from its functions."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from zwang.objects.by_identity import ByIdentity
 from zwang.thresholds import AGREEMENT
 
 POINTS, ATTEMPTS = 3, 8
-"""Number of random states at which entries are looked for, and the most that are tried to find
-them where the constraints are finite.
+"""Number of random states at which entries are searched, and the maximum number of states that are
+tried to find finite constraints.
 """
 TESTS = 16
 """Products per call while entries are looked for."""

@@ -1,4 +1,4 @@
-"""The tangents of motions through a configuration, by second-order analysis.
+"""Tangents of motions through a configuration, by second-order analysis.
 
 Where the rows of A lose rank, a direction u of ker A is tangent to a motion only if accelerations
 can follow, `A v̇ = b(u)`, that is

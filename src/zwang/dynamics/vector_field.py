@@ -1,4 +1,4 @@
-"""A model's motion as the flow that an integrator steps along: y = (q, v) as one vector."""
+"""Motion of a model as the flow that an integrator integrates, with y = (q, v) as one vector."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class ConstrainedVectorField(Record):
     left_out: int = field(static=True, default=0)
 
     def while_open(self, controller_state) -> ConstrainedVectorField:
-        """The flow for steps from a controller state on, `open` where that is so."""
+        """Return the flow for steps from a controller state on, with `open` set accordingly."""
         loose = self.dynamics.constraints.rows_where(lambda level: level.lets_go)
         if self.switched is None or not len(loose) or self.dynamics.structure.sparse:
             return self
@@ -150,7 +150,7 @@ class ConstrainedVectorField(Record):
         return self.sampler.held_input(controller_state)
 
     def next_sample_time(self, controller_state) -> Float[Array, ""]:
-        """When the flow changes next [s]."""
+        """Return the time of the next change of the flow [s]."""
         return (
             jnp.asarray(jnp.inf)
             if self.sampler is None
@@ -220,7 +220,7 @@ class ConstrainedVectorField(Record):
         return longest
 
     def missed(self, t, y) -> Float[Array, ""]:
-        """Relative part of A outside the structure that the run goes by."""
+        """Return the relative part of A outside the structure that the run uses."""
         return self.dynamics.missed(self.state(t, y))
 
     def free_acceleration(self, t, q):
@@ -321,7 +321,7 @@ def forces_at(dynamics: Dynamics, s: State) -> tuple[Array, Array]:
 
 
 class Acting(NamedTuple):
-    """What acts at one state.
+    """Accelerations and forces at one state.
 
     Attributes:
         acceleration: v̇, shape (nv,).
@@ -340,7 +340,7 @@ class Acting(NamedTuple):
 
 
 def acting_at(dynamics: Dynamics, s: State) -> Acting:
-    """What acts at a state."""
+    """Return the accelerations and forces at a state."""
     eq = dynamics.equation_at(s)
     A, multipliers = eq.gauss.A, _multipliers(dynamics, eq)
     impressed = dynamics.nonideal_forces(eq, multipliers)
@@ -356,6 +356,6 @@ def _multipliers(dynamics: Dynamics, eq) -> Array:
 
 
 def slip_and_rate(law, s: State, rates: tuple, p) -> tuple:
-    """A sliding velocity and its rate, given q̇ and v̇."""
+    """Return a sliding velocity and its rate from q̇ and v̇."""
     along = (*rates, jnp.ones_like(s.t))
     return jax.jvp(lambda q, v, t: law.sliding_velocity(q, v, t, p), (s.q, s.v, s.t), along)

@@ -1,6 +1,6 @@
-"""What the user states: a system, its state, its constraints.
+"""Statement of a model: a system, its state and its constraints.
 
-| file | what |
+| file | contents |
 |---|---|
 | `system.py` | `System`: M, F and N as functions of q, v, t and the parameters |
 | `state.py` | `State`: q, v and t |

@@ -28,10 +28,10 @@ def Lagrangian(
         M = ∂²T/∂v²,    F = Q − (∂²T/∂v∂q v + ∂²T/∂v∂t) + ∂T/∂q − ∂V/∂q
 
     Args:
-        kinetic: `(q, v, t, p)` → T [J], quadratic in v (terms linear in v or free of it, as in
-            moving frames, are allowed).
+        kinetic: `(q, v, t, p)` → T [J], quadratic in v; terms that are linear in v or independent
+            of v, as in moving frames, are allowed.
         potential: `(q, t, p)` → V [J].
-        force: `(q, v, t, p)` → impressed generalized force Q without potential [N, N·m …], shape
+        force: `(q, v, t, p)` → applied generalized force Q that has no potential [N, N·m …], shape
             (nq,).
         nq: number of coordinates.
         coordinates, units: see `System`.

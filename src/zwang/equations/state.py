@@ -1,4 +1,4 @@
-"""Where a system is: q, v and t."""
+"""State of a system: q, v and t."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ class State(NamedTuple):
 
 
 def host_state(q: ArrayLike, v: ArrayLike, t: ArrayLike) -> State:
-    """A `State` of NumPy's arrays, which do where JAX's are declared."""
+    """Return a `State` of NumPy arrays, which are accepted wherever JAX arrays are declared."""
     return State(*map(host_array, (q, v, t)))

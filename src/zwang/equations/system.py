@@ -27,12 +27,13 @@ from zwang.objects.display import present
 from zwang.objects.record import Record, field
 
 MOST_COORDINATES = 1_000_000
-"""Coordinates of one system; a model is evaluated once with all of them when it is built."""
+"""Largest number of coordinates of a system; a model is evaluated once when it is built."""
 
 
 class Names(tuple):
-    """Names as one thing: a compiled function that is called compares what it was compiled for with
-    what it is given, and takes tuples apart; 10⁵ names took as long as an acceleration.
+    """Tuple of names that a pytree treats as one static value. A compiled function compares its
+    static arguments with those it was compiled for at each call, and compares plain tuples element
+    by element: 10⁵ names took as long as an acceleration.
     """
 
     def __hash__(self):
@@ -54,9 +55,10 @@ class Names(tuple):
 
 
 class AbstractVelocityMap(ABC):
-    """N of a large system, mostly zeros, with a product `N dv` that does not form it.
+    """Velocity map N of a large system, mostly zeros, with a product `N dv` that does not form N.
 
-    For the library's own systems: only `zwang.testing.check_model` compares the product with N.
+    It is intended for the systems of the library: only `zwang.testing.check_model` compares the
+    product with N.
     """
 
     @abstractmethod
@@ -69,8 +71,8 @@ class AbstractVelocityMap(ABC):
 
 
 class AbstractMassMatrix(ABC):
-    """M of a system that knows `M w`, and its derivatives, by a shorter way than by M; for the
-    library's own systems.
+    """Mass matrix of a system that computes `M w` and its derivatives with fewer operations than
+    forming M needs; intended for the systems of the library.
     """
 
     @abstractmethod
@@ -83,7 +85,7 @@ class AbstractMassMatrix(ABC):
 
 
 class System(Record):
-    """A system without its constraints, written down as plain functions.
+    """Free system, that is a system without constraints, given by plain functions.
 
         M(q, t) v̇ = F(q, v, t),    q̇ = N(q) v
 
@@ -91,26 +93,26 @@ class System(Record):
         nq: number of coordinates.
         mass_matrix: `(q, t, p)` → M [kg, kg·m² …] as diagonal (nv,), dense (nv, nv) or block
             diagonal (nb, k, k).
-        force: `(q, v, t, p)` → F [N, N·m …], shape (nv,): everything but constraint forces,
-            Coriolis terms included.
+        force: `(q, v, t, p)` → F [N, N·m …], shape (nv,): all forces except constraint forces,
+            including Coriolis terms.
         nv: number of velocities; nq by default.
         velocity_map: `(q, t, p)` → N, shape (nq, nv); the identity by default.
-        offset: `(q, t, p)` → n in `q̇ = N v + n`, shape (nq,): rates that no v moves, as of
-            variables of third order (`zw.HigherOrder`); none by default.
+        offset: `(q, t, p)` → n in `q̇ = N v + n`, shape (nq,): rates that do not depend on v, as
+            for variables of third order (`zw.HigherOrder`); none by default.
         retract: `(q, dv, t, p)` → q moved along the velocity direction `dv` on the manifold of
-            coordinates, e.g. with a quaternion kept at unit length; `q + N dv` by default. It is
-            applied after every step and every projection.
-        potential: `(q, t, p)` → potential energy [J]; lets a run report energy and power balance.
+            coordinates, for example keeping a quaternion at unit length; `q + N dv` by default. It
+            is applied after every step and every projection.
+        potential: `(q, t, p)` → potential energy [J]; with it a run reports energy and power
+            balance.
         coordinates, velocities: names, used in results and plots; `q0, q1 …` and the coordinates'
             names by default.
         units: unit of each coordinate ("m", "rad", …), used on axes; empty by default.
         velocity_units: unit of each velocity; the coordinate's unit per second by default.
-        energy_unit: unit of energy that follows from the units of mass, length and time that M and
-            F are in.
-        parameters: what the entries of array parameters belong to, and their unit, by parameter:
-            `{"mass": (("crank", "rod"), "kg")}` lets users say `crank.mass` for `mass[0]`.
-        controller_states: how many of the last velocities are states of a controller, whose rates
-            count as no kinetic energy and no power.
+        energy_unit: unit of energy that follows from the units of mass, length and time of M and F.
+        parameters: owners and unit of the entries of array parameters, by parameter:
+            `{"mass": (("crank", "rod"), "kg")}` lets users write `crank.mass` for `mass[0]`.
+        controller_states: number of the last velocities that are states of a controller, whose
+            rates contribute neither kinetic energy nor power.
 
     `p` is the model's parameters, any pytree of arrays; every function takes it last.
 
@@ -127,7 +129,7 @@ class System(Record):
     offset: Callable | None
     retract: Callable | None
     potential: Callable | None
-    # static: as leaves, thousands of names would be looked through at every call of a method
+    # static: as leaves, thousands of names would be traversed at every call of a method
     coordinates: Names = field(static=True)
     velocities: Names = field(static=True)
     units: Names = field(static=True)
@@ -198,12 +200,12 @@ class System(Record):
 
     @property
     def shapes(self) -> tuple[jax.ShapeDtypeStruct, ...]:
-        """q, v and t for a function that is asked for shapes alone."""
+        """Shapes of q, v and t for `jax.eval_shape`."""
         return tuple(jax.ShapeDtypeStruct(s, jnp.float64) for s in ((self.nq,), (self.nv,), ()))
 
     @property
     def moves_by_velocity(self) -> bool:
-        """Whether velocities are the rates of the coordinates, `q̇ = v`."""
+        """True if velocities are the rates of the coordinates, `q̇ = v`."""
         return self.velocity_map is None and self.offset is None
 
     def rate(self, q: Float[Array, " nq"], v: Float[Array, " nv"], t, p) -> Float[Array, " nq"]:
@@ -212,7 +214,7 @@ class System(Record):
         return moved if self.offset is None else moved + self.offset(q, t, p)
 
     def along(self, q: Float[Array, " nq"], dv: Float[Array, " nv"], t, p) -> Float[Array, " nq"]:
-        """`N dv`: the direction in q of a direction of velocities."""
+        """Return `N dv`, the direction in q that corresponds to a direction of velocities."""
         if self.velocity_map is None:
             return dv
         if isinstance(self.velocity_map, AbstractVelocityMap):
@@ -220,20 +222,20 @@ class System(Record):
         return self.velocity_map(q, t, p) @ dv
 
     def move(self, q: Float[Array, " nq"], dv: Float[Array, " nv"], t, p) -> Float[Array, " nq"]:
-        """`q ⊕ dv`: q moved by the velocity direction dv."""
+        """Return `q ⊕ dv`, q moved along the velocity direction dv."""
         return q + self.along(q, dv, t, p) if self.retract is None else self.retract(q, dv, t, p)
 
     def mechanical(self, v: Float[Array, " nv"]) -> Float[Array, " nv"]:
-        """v with 0 in place of the rates of a controller's states."""
+        """Return v with zeros in place of the rates of the states of a controller."""
         return v if not self.controller_states else v.at[-self.controller_states :].set(0.0)
 
     def mass_as_given(self, q: Float[Array, " nq"], t, p) -> Array:
-        """M in the form in which it is given."""
+        """Return M in the form that `mass_matrix` returns."""
         return jnp.asarray(self.mass_matrix(q, t, p), dtype=q.dtype)
 
     def energy(self, q, v, t, p) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """Kinetic energy `½ vᵀ M v` and potential energy [J]; the latter is 0 if the system gives
-        none.
+        """Return the kinetic energy `½ vᵀ M v` and the potential energy [J], which is 0 if the
+        system has no `potential`.
         """
         M, v = self.mass_as_given(q, t, p), self.mechanical(v)
         momentum = {

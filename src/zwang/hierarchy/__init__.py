@@ -1,16 +1,16 @@
-"""Hierarchies: a model built level by level, and constraints enforced one level at a time.
+"""Hierarchies: models built level by level, and constraints enforced level by level.
 
-| file | what |
+| file | contents |
 |---|---|
-| `module.py` | `Module`, `Hierarchy`: modules and what joins them become a `zw.Model` |
+| `module.py` | `Module`, `Hierarchy`: a `zw.Model` of modules and the constraints between them |
 | `named_views.py` | q, v and p by name |
-| `instances.py` | where modules of one kind are; a function of one at all of them, under `vmap` |
+| `instances.py` | places of modules of one kind, and evaluation at all places by `vmap` |
 | `stacked_parameters.py` | parameters of equal modules as one array each |
-| `assembly.py` | M, F and N of modules side by side |
+| `assembly.py` | M, F and N of all modules |
 | `replicated_constraint.py` | a module's constraint at all places of its module |
-| `recursion.py` | one level enforced on top of others: the recursion, clearances, singular mass |
-| `level_selection.py` | which constraints a level enforces, and with what clearance |
-| `describe.py` | levels and the tree of modules in words, for `zw.check` |
+| `recursion.py` | the recursion that enforces one level; clearances, singular mass |
+| `level_selection.py` | selection of the constraints and clearances of a level |
+| `describe.py` | description of levels and of the tree of modules, for `zw.check` |
 | `modular.py` | the acceleration by one small factor per module and one of the joints |
 | `enforce.py` | `enforce` and `impose`: the motion at one instant, level by level |
 """

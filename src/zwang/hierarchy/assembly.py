@@ -1,5 +1,5 @@
-"""Free modules side by side: M, F and N of all of them, modules of one kind evaluated once under
-`vmap`.
+"""Assembly of free modules: M, F and N of all modules, where modules of one kind are evaluated
+together under `vmap`.
 """
 
 from __future__ import annotations
@@ -22,16 +22,18 @@ from zwang.hierarchy.named_views import Named, NamedParameters
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Node:
-    """A module in the tree.
+    """Module in the tree of a hierarchy.
 
     Attributes:
         path: names from the top, joined by dots; empty for the whole.
-        level: the level at which it is complete, 1 for a module that is not assembled from others.
+        level: the highest level of its constraints, 1 for a module that is not assembled from
+            others.
         constraints: names of the constraints that it adds to those of its modules.
-        modules: what it is assembled from.
+        modules: the modules from which it is assembled.
         q, v: its coordinates and velocities.
         kind: equal for modules of one definition.
-        model: the module by itself, with the numbers of its definition; None for the whole.
+        model: the module as a separate model, with the numbers of its definition; None for the
+            whole.
     """
 
     path: str
@@ -44,7 +46,7 @@ class Node:
     model: Any
 
     def placed(self, prefix: str, q_start: int, v_start: int) -> Node:
-        """The same, below a path and behind other coordinates."""
+        """Return the node below a path and with shifted coordinates."""
         return dataclasses.replace(
             self,
             path=below(prefix, self.path),
@@ -62,7 +64,7 @@ class Node:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Leaf:
-    """A system that is not assembled from others, at all of its places."""
+    """System that is not assembled from others, at all of its places."""
 
     system: System
     instances: Instances
@@ -75,8 +77,8 @@ class Leaf:
         return Leaf(self.system, instances)
 
     def each(self, function: Callable, t, p, *vectors):
-        """`function(*parts, t, p)` at all places, with a leading axis; `vectors` are (vector,
-        entries).
+        """Evaluate `function(*parts, t, p)` at all places, along a leading axis; `vectors` are
+        (vector, entries).
         """
         own = [taken(x, entries) for x, entries in vectors]
         return self.instances.each(lambda *a: jnp.asarray(function(*a[:-1], t, a[-1])), p, *own)
@@ -84,8 +86,8 @@ class Leaf:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Interaction:
-    """Forces between the modules of assemblies of one kind, which have their own names: springs,
-    cables, motors.
+    """Forces between the modules of assemblies of one kind, with their own names: springs, cables,
+    motors.
     """
 
     names: Names
@@ -101,14 +103,14 @@ class Interaction:
         return Interaction(self.names, self.force, self.potential, instances)
 
     def added(self, F, q, v, t, p):
-        """F with the forces of all places, each given as a vector (nv,) or by name of module or
-        velocity.
+        """Return F with the forces of all places, each given as a vector (nv,) or by name of module
+        or velocity.
         """
 
         force = self.force
         assert force is not None
 
-        # the user may name the modules that a force acts on, or give all of it
+        # the user's function returns forces by name of the module, or the whole vector
         def vector(q, v, p):
             given = force(
                 self.names.coordinates(q), self.names.velocities(v), t, self.names.parameters(p)
@@ -123,7 +125,7 @@ class Interaction:
         )
 
     def energy(self, q, t, p):
-        """Potential energy of all places."""
+        """Return the potential energy of all places."""
         potential = self.potential
         assert potential is not None
         one = lambda q, p: jnp.asarray(
@@ -200,10 +202,10 @@ class Assembled:
     def mass_matrix(self, q, t, p):
         blocks = self._each(lambda s: s.mass_matrix, t, p, (q, self._q))
         k = self._block_size([b.shape[1:] for b in blocks])
-        # a diagonal is kept as a vector, so that no factorization is needed
+        # a diagonal M remains a vector, so that no factorization is needed
         if k == 1:
             return _in_order(blocks, self._v)
-        # blocks that are alone on the diagonal cost their number, a dense M the cube of it
+        # the cost of diagonal blocks is proportional to their number, that of a dense M to its cube
         M = jnp.zeros((self.nv // k, k, k))
         for v, b in zip(self._v, blocks, strict=True):
             rows, columns, values = _positions(v, b)
@@ -211,13 +213,13 @@ class Assembled:
         return M[0] if len(M) == 1 else M
 
     def _block_size(self, shapes) -> int:
-        """The smallest size of equal diagonal blocks that hold all blocks of the leaves; 1 if M is
-        diagonal, nv if it is dense.
+        """Return the smallest size of equal diagonal blocks that contain all blocks of the leaves;
+        1 if M is diagonal, nv if it is dense.
         """
         cuts = {self.nv}
         for v, shape in zip(self._v, shapes, strict=True):
-            # a leaf gives M as a diagonal, as one dense block or as blocks; cuts between blocks are
-            # allowed where each of these ends
+            # a leaf returns M as a diagonal, as one dense block or as blocks; M may be divided
+            # where each of these ends
             size = {1: 1, 2: shape[0], 3: shape[-1]}[len(shape)]
             cuts |= {int(start) + i for start in v[:, 0] for i in range(0, v.shape[1], size)}
         return next(
@@ -232,8 +234,8 @@ class Assembled:
             F = F if x.force is None else x.added(F, q, v, t, p)
         if all(x.potential is None for x in self.interactions):
             return F
-        # a potential is a function of q, a force belongs to v: the slope is pulled back by Nᵀ,
-        # below
+        # the gradient of a potential belongs to q and a force to v: the gradient is multiplied by
+        # Nᵀ below
         slope = jax.grad(self._interaction_potential)(q, t, p)
         if self.velocity_map is None:
             return F - slope
@@ -299,7 +301,7 @@ def _positions(v: np.ndarray, blocks):
 
 
 def unique_names(names: Sequence[str]) -> None:
-    """Raise if a module's name is empty, has a dot, or is used twice."""
+    """Raise an error if the name of a module is empty, contains a dot, or is used twice."""
     for name, count in Counter(names).items():
         if not name or "." in name:
             raise ModelError(

@@ -1,4 +1,4 @@
-"""A hierarchy in words: what each level adds, and the tree of modules."""
+"""Description of a hierarchy: the rows of each level, and the tree of modules."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from zwang.hierarchy.assembly import Node
 from zwang.hierarchy.tree_layout import assembly_of
 
 SHOWN = 6
-"""Constraints of a level that are named; the rest is counted."""
+"""Number of constraints of a level that are named; the others are counted."""
 
 
 @dataclasses.dataclass(frozen=True)
 class LevelReport:
-    """One level of a hierarchy.
+    """Rows and rank of one level of a hierarchy.
 
     Attributes:
-        constraints: names of those that it adds.
-        rows: their rows.
-        rank: rows that do not depend on each other or on lower levels.
-        degrees_of_freedom: independent velocities that are left.
+        constraints: names of the constraints that it adds.
+        rows: number of their rows.
+        rank: number of rows that are independent of each other and of lower levels.
+        degrees_of_freedom: number of remaining independent velocities.
     """
 
     constraints: tuple[str, ...]
@@ -34,8 +34,8 @@ class LevelReport:
 
 
 def level_reports(model: Model, C: np.ndarray) -> tuple[LevelReport, ...]:
-    """What each level adds, from A with rows at unit length in the metric of M⁻¹; nothing for a
-    model that is no hierarchy.
+    """Report the rows and rank of each level from A with rows at unit length in the metric of M⁻¹;
+    empty for a model that is not a hierarchy.
     """
     reports, rows, before = [], np.zeros(0, int), 0
     assembly = assembly_of(model)
@@ -62,8 +62,8 @@ def level_lines(levels: tuple[LevelReport, ...]) -> Iterator[str]:
 
 
 def tree_lines(model: Model, C: np.ndarray) -> tuple[str, ...]:
-    """The tree of modules, each with its velocities, the rows that hold it together, their rank,
-    and what it has free by itself.
+    """Describe the tree of modules, each with its velocities, the rows of its constraints, their
+    rank, and its degrees of freedom as a separate model.
     """
     if (assembly := assembly_of(model)) is None:
         return ()
@@ -96,7 +96,7 @@ def tree_lines(model: Model, C: np.ndarray) -> tuple[str, ...]:
 
 
 def _runs(modules: tuple[Node, ...]) -> Iterator[tuple[Node, Node, int]]:
-    """Neighbors of one kind as first, last and count."""
+    """Group neighbors of one kind as first, last and count."""
     start = 0
     for i in range(1, len(modules) + 1):
         if i == len(modules) or modules[i].kind != modules[start].kind:

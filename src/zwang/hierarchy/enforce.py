@@ -1,4 +1,4 @@
-"""`zw.enforce` and `zw.impose`: the motion at one instant, level by level."""
+"""Computation of the motion at one instant, level by level: `zw.enforce` and `zw.impose`."""
 
 from __future__ import annotations
 
@@ -29,20 +29,22 @@ from zwang.thresholds import ACCEPTED_VIOLATION
 
 
 class Enforced(Record):
-    """An instant with its constraints enforced up to one level; every member is an array, or the
-    same for the level below.
+    """Motion at one instant with constraints enforced up to one level. Every member is an array, or
+    an `Enforced` for the level below.
 
     Attributes:
-        acceleration: v̇ of this level, shape (nv,); NaN where M is singular and the level does not
-            yet determine it.
-        constraint_force: what this level and those below add to F [N, N·m …], shape (nv,).
-        level_force: what this level adds to the one below.
-        rank: rows of this level that do not depend on those below; `total_rank`: with those below.
+        acceleration: v̇ of this level, shape (nv,); NaN if M is singular and the constraints up to
+            this level do not determine v̇.
+        constraint_force: force of the constraints of this level and those below [N, N·m …], shape
+            (nv,).
+        level_force: contribution of this level to `constraint_force`.
+        rank: number of rows of this level that are independent of those below; `total_rank`:
+            including those below.
         matrix, rhs: Ã and b̃ of this level alone, shapes (rows, nv) and (rows,).
-        missed: `b̃ − Ã v̇`, shape (rows,): what lower levels have not left to it, or what its
-            clearance takes up.
-        gave_way: which rows miss more than round-off.
-        below: the level below, which costs nothing to go back to; None before the first level.
+        missed: residual `b̃ − Ã v̇`, shape (rows,), due to contradictions with lower levels or to
+            clearance.
+        gave_way: mask of the rows whose residual exceeds round-off.
+        below: the level below, which needs no computation; None before the first level.
         names: the constraints of this level.
     """
 
@@ -80,16 +82,14 @@ class Enforced(Record):
 
     @property
     def projector(self) -> Float[Array, "nv nv"]:
-        """P of (4.15), in coordinates weighted by the mass; with clearances the covariance (4.18)
-        in these coordinates.
+        """P of (4.15) in mass-weighted coordinates; with clearances the covariance (4.18) in these
+        coordinates.
         """
         return self._spread @ self._spread.T if self.soft else self._spread
 
     @property
     def covariance(self) -> Float[Array, "nv nv"]:
-        """`W P Wᵀ`: covariance of v̇ that the clearances leave, with M⁻¹ for that of a free system,
-        shape (nv, nv).
-        """
+        """`W P Wᵀ`, remaining covariance of v̇, shape (nv, nv); M⁻¹ for a free system."""
         if self._instant.weights.singular:
             raise ModelError(
                 "the covariance of the acceleration needs a positive definite mass matrix: with "
@@ -101,8 +101,8 @@ class Enforced(Record):
 
     @property
     def inverse(self) -> Float[Array, "nv m"]:
-        """A {1,4}-inverse of H = A W for the rows of all levels, lowest first (Corollary 3.4);
-        Moore-Penrose if they are independent.
+        """{1,4}-inverse of H = A W for the rows of all levels, lowest first (Corollary 3.4); the
+        Moore-Penrose inverse if the rows are independent.
         """
         if self.below is None:
             return jnp.zeros((len(self._a), 0))
@@ -125,8 +125,8 @@ class Enforced(Record):
 
     @property
     def conflicts(self) -> dict[str, float]:
-        """Constraints that gave way to lower levels, with the largest `|b̃ − Ã v̇|` of their rows;
-        call it outside `jit`.
+        """Constraints that contradict lower levels, with the largest `|b̃ − Ã v̇|` of their rows;
+        not available inside `jit`.
         """
         found = {}
         for level in self.levels:
@@ -165,8 +165,8 @@ class Enforced(Record):
 
 
 class _Whole:
-    """The model and its names as one thing that is hashed by identity: a system's names alone are
-    thousands of leaves, and taking these apart would cost more than a level.
+    """Static container of the model and its names, hashed by identity: the names of a system are
+    thousands of leaves, and flattening them would cost more than a level.
     """
 
     def __init__(self, model: Model):
@@ -185,7 +185,7 @@ class _Whole:
 
 
 class _Instant(Record):
-    """Where and of what; the names make constraints by name possible in `impose`."""
+    """State, model and names; `impose` needs the names for constraints that use them."""
 
     weights: Weights
     state: State
@@ -205,33 +205,34 @@ def enforce(
     params: PyTree = None,
     throw: bool = True,
 ) -> Enforced:
-    """The motion of a model at one state, its constraints enforced level by level.
+    """Compute the motion of a model at one state with constraints enforced level by level.
 
         K = (H̃P)⁺,   a ← a + K (b̃ − H̃ a),   P ← (I − K H̃) P   recursive paper (4.14)-(4.16)
 
-    The top level has the acceleration of `zw.motion` if the constraints agree. Where they do not,
-    lower levels stay exact and higher ones get what is left, which `conflicts` tells.
+    The top level has the acceleration of `zw.motion` if the constraints are consistent. Otherwise
+    lower levels are satisfied exactly and higher levels in the least-squares sense; `conflicts`
+    lists these.
 
     Args:
         model: the model, a `zw.Hierarchy` or any other.
-        q, v, t: the state, taken as it is.
-        levels: names of constraints, level by level, lowest first; those of the hierarchy by
-            default, or each constraint of another model as a level of its own. Constraints that are
-            not named are not enforced.
+        q, v, t: the state, which is not projected.
+        levels: names of constraints, level by level, lowest first. The default is the levels of the
+            hierarchy, or one level for each constraint of another model. Constraints that are not
+            named are not enforced.
         clearance: by name of constraint, the covariance R of its right-hand side [unit of b̃,
             squared]: a number, one per row, or a matrix. R is a compliance: the result is that of
             `(M + AᵀR⁻¹A) v̇ = F + AᵀR⁻¹b`, rigid for R → 0 and free for R → ∞.
         params: parameters that differ from the model's.
-        throw: raise where the acceleration is not finite; otherwise read it. Inside `jit`, `vmap`
-            and `grad` nothing is raised.
+        throw: raise an error if the acceleration is not finite. Inside `jit`, `vmap` and `grad` no
+            error is raised.
 
     Returns:
-        The top level; `.levels` are all, lowest first, `.below` the next lower one.
+        The top level; `.levels` contains all levels, lowest first, `.below` is the next lower one.
 
     Raises:
         ModelError: for names that do not exist or repeat, a mass matrix that is not positive
             definite and not declared singular, or a direction without mass that no constraint
-            holds.
+            restricts.
 
     Reference: Orsino (2017), Proc. R. Soc. A 473, section 4.
 
@@ -275,19 +276,18 @@ def enforce(
 
 @misfits_named
 def impose(enforced: Enforced, constraint: AbstractConstraint, *, clearance=None) -> Enforced:
-    """One more constraint, as a level of its own, on an instant that is solved; all that was
-    computed for the others is kept.
+    """Enforce one more constraint as a new level of a solved instant, reusing the lower levels.
 
-    Taking it away again is `.below`. At 300 coordinates it costs less than a tenth of a fresh
-    solution (`make bench`).
+    `.below` removes it again. At 300 coordinates it costs less than a tenth of a new solution
+    (`make bench`).
 
     Args:
-        enforced: what `zw.enforce` or `impose` returned.
-        constraint: of any kind; of a hierarchy its functions get q, v and p by name.
-        clearance: its R, as in `zw.enforce`.
+        enforced: result of `zw.enforce` or `impose`.
+        constraint: constraint of any kind; for a hierarchy its functions access q, v and p by name.
+        clearance: R of the constraint, as in `zw.enforce`.
 
     Raises:
-        ModelError: if its name is in use, or its function fails on the model's shapes.
+        ModelError: if its name is in use, or its function fails for the shapes of the model.
 
     Example:
         >>> held = zw.impose(top, zw.Holonomic(lambda q, t, p: q["platform.x"], name="brake"))
@@ -323,7 +323,7 @@ def impose(enforced: Enforced, constraint: AbstractConstraint, *, clearance=None
 
 
 def _on(below: Enforced, top: Enforced) -> Enforced:
-    """A level put on the very object below it."""
+    """Return a level whose `below` is the same object as the given level."""
     new = object.__new__(Enforced)
     for name, value in vars(top).items():
         object.__setattr__(new, name, value)
@@ -336,7 +336,7 @@ def _enforce(whole: _Whole, p, state: State, chosen, roots, singular: bool) -> E
     system = whole.system
     mass = factor_mass(functions.mass_matrix(system, state.q, state.t, p))
     force = functions.force(system, state.q, state.v, state.t, p)
-    # where M may be singular, coordinates are those of unit masses, as they are
+    # if M may be singular, coordinates are not weighted, that is weighted by unit masses
     alone = DiagonalMass(jnp.ones(len(force), force.dtype))
     weights = Weights(alone, mass.dense(), force) if singular else Weights(mass, None, force)
     a, spread = weights.begin()

@@ -1,6 +1,4 @@
-"""Where modules of one kind are in a larger system, and how a function of one is evaluated at all
-of them.
-"""
+"""Places of modules of one kind in a larger system, and evaluation of a function at all places."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from zwang.hierarchy.stacked_parameters import StackedParameters, stacked
 
 
 class Sized(Protocol):
-    """What has coordinates and velocities: a system, or their names."""
+    """Protocol of objects with coordinates and velocities: a system, or their names."""
 
     nq: int
     nv: int
@@ -24,16 +22,16 @@ class Sized(Protocol):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Instances:
-    """Instances of modules of one kind; hashed by identity, so that a compiled program takes them
-    as they are.
+    """Instances of modules of one kind, hashed by identity, because they are static in a compiled
+    program.
 
     Attributes:
-        prefixes: the modules' paths, before the names of their parameters and constraints; empty
-            for the whole.
-        q_starts, v_starts: where their coordinates and velocities begin.
-        params: names and shapes of the parameters of one of them; its functions get None if there
-            are none.
-        tree: the dictionary that they make up, which may be nested.
+        prefixes: paths of the modules, which precede the names of their parameters and constraints;
+            empty for the whole.
+        q_starts, v_starts: indices at which their coordinates and velocities begin.
+        params: names and shapes of the parameters of one module; its functions receive None if
+            there are none.
+        tree: structure of the dictionary of parameters, which may be nested.
     """
 
     prefixes: tuple[str, ...]
@@ -44,7 +42,7 @@ class Instances:
 
     @staticmethod
     def whole(params: Mapping[str, Any] | None) -> Instances:
-        """The one place of a model that is not a part of another, with all of its parameters."""
+        """Return the only place of a model that is not part of another, with its parameters."""
         tree = jax.tree_util.tree_structure(dict(params or {}))
         return Instances(
             ("",),
@@ -58,7 +56,7 @@ class Instances:
         return len(self.prefixes)
 
     def moved(self, prefix: str, q_start: int, v_start: int) -> Instances:
-        """The same, below a path and behind other coordinates."""
+        """Return the instances below a path and with shifted coordinates."""
         paths = tuple(below(prefix, x) for x in self.prefixes)
         return Instances(
             paths,
@@ -69,16 +67,16 @@ class Instances:
         )
 
     def q(self, of: Sized) -> np.ndarray:
-        """Entries of q, shape (places, nq of a module)."""
+        """Return the indices in q, shape (places, nq of a module)."""
         return np.array(self.q_starts)[:, None] + np.arange(of.nq)
 
     def v(self, of: Sized) -> np.ndarray:
-        """Entries of v, shape (places, nv of a module)."""
+        """Return the indices in v, shape (places, nv of a module)."""
         return np.array(self.v_starts)[:, None] + np.arange(of.nv)
 
     def each(self, function: Callable, p, *own):
-        """`function(*own, p)` at all places, with a leading axis; `own` has one, and p of a place
-        are its own parameters.
+        """Evaluate `function(*own, p)` at all places, along a leading axis, which `own` has as
+        well; p of a place contains the parameters of this place.
         """
         # one module needs no `vmap`, which would give every operation a batch axis to compile
         if len(self) == 1:
@@ -90,7 +88,7 @@ class Instances:
         return jax.vmap(function)(*own, self._own(lambda name: stacked(p, self.named(name))))
 
     def _own(self, value: Callable[[str], Any]):
-        """The parameters of one module, as its functions take them."""
+        """Return the parameters of one module in the form that its functions take."""
         return (
             jax.tree_util.tree_unflatten(self.tree, [value(name) for name, _ in self.params])
             if self.params
@@ -103,7 +101,7 @@ class Instances:
 
 
 class Somewhere(Protocol):
-    """What acts at places and knows of what kind it is."""
+    """Protocol of objects that act at places and have a kind."""
 
     @property
     def instances(self) -> Instances: ...
@@ -118,7 +116,7 @@ T = TypeVar("T", bound=Somewhere)
 
 
 def merged(parts: Iterable[T]) -> list[T]:
-    """Parts of one kind as one part at all of their places, in the order of the first of each."""
+    """Merge parts of one kind into one part at all places, in order of first occurrence."""
     kinds: dict[Any, T] = {}
     joined: dict[Any, list[Instances]] = {}
     for part in parts:
@@ -145,7 +143,9 @@ def _joined(parts: list[Instances]) -> Instances:
 
 
 def flattened(params: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Parameters by full name: `{"spring": {"stiffness": k}}` as `{"spring.stiffness": k}`."""
+    """Flatten parameters to full names: `{"spring": {"stiffness": k}}` to
+    `{"spring.stiffness": k}`.
+    """
     if isinstance(params, StackedParameters):
         return dict(params)
     leaves = jax.tree_util.tree_flatten_with_path(dict(params or {}))[0]
@@ -153,13 +153,13 @@ def flattened(params: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def below(prefix: str, name: str) -> str:
-    """A name below a path; either may be empty."""
+    """Return a name below a path; either may be empty."""
     return f"{prefix}.{name}" if prefix and name else prefix or name
 
 
 def taken(x, entries: np.ndarray):
-    """`x[entries]`; a slice where the entries follow each other, whose derivative costs less than
-    that of a gathering.
+    """Return `x[entries]`, by a slice if the entries are contiguous, because its derivative costs
+    less than that of a gather.
     """
     first, flat = int(entries.flat[0]) if entries.size else 0, entries.ravel()
     if np.array_equal(flat, first + np.arange(len(flat))):

@@ -1,4 +1,4 @@
-"""Which constraints a level enforces, and with what clearance."""
+"""Selection of the constraints and clearances of each level."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class Rows(Record):
 
     Attributes:
         A, b: shapes (rows, nv) and (rows,).
-        names, slices: of the constraints, or of their parts, and where their rows begin and end.
-        constraints: that the rows belong to.
+        names, slices: names of the constraints or of their parts, and the ranges of their rows.
+        constraints: the constraints to which the rows belong.
     """
 
     A: Float[Array, "rows nv"]
@@ -68,7 +68,7 @@ class Rows(Record):
         return cls(A, b, constraints.names, slices, constraints.members)
 
     def of_level(self, names: Sequence[str]) -> Rows:
-        """Those of some names, in their order."""
+        """Return the rows of some names, in their order."""
         at = dict(zip(self.names, self.slices, strict=True))
         index = np.concatenate([np.zeros(0, int), *(np.arange(*at[n]) for n in names)])
         # slices count the rows of this level, not those of the model
@@ -82,13 +82,13 @@ class Rows(Record):
 def owners(
     constraints: Sequence[AbstractConstraint], names: Sequence[str]
 ) -> tuple[AbstractConstraint, ...]:
-    """The constraints that some names, of them or of their parts, belong to."""
+    """Return the constraints to which names of constraints or of their parts belong."""
     chosen = set(names)
     return tuple(c for c in constraints if not chosen.isdisjoint(c.parts))
 
 
 def roots_of(model: Model, levels, clearance: Mapping[str, Any]):
-    """R^½ of each level, None where all its rows are rigid."""
+    """Return R^½ of each level, None if all its rows are rigid."""
     for name in clearance:
         if not any(name in level for level in levels):
             raise ModelError(
@@ -97,7 +97,7 @@ def roots_of(model: Model, levels, clearance: Mapping[str, Any]):
             )
     roots, rows = [], model.constraints.row_slices
     for level in levels:
-        # rigid rows keep the exact form (4.16); a covariance of zeros would be inverted
+        # rigid rows use the exact form (4.16), because a covariance of zeros cannot be inverted
         if not any(n in clearance for n in level):
             roots.append(None)
             continue
@@ -114,7 +114,7 @@ def roots_of(model: Model, levels, clearance: Mapping[str, Any]):
 
 
 def root_of(R, rows: int, name: str) -> Float[Array, "rows rows"]:
-    """R^½ of a number, a vector of variances, or a matrix."""
+    """Return R^½ of a number, a vector of variances, or a matrix."""
     R = jnp.asarray(real_array(R, f"clearance of {name!r}"), jnp.float64)
     if R.shape not in ((), (rows,), (rows, rows)):
         raise ModelError(
@@ -128,7 +128,7 @@ def root_of(R, rows: int, name: str) -> Float[Array, "rows rows"]:
                 "negative."
             )
         return jnp.diag(jnp.sqrt(jnp.broadcast_to(R, (rows,))))
-    # inside `jit` the numbers are not known, and a wrong one shows as NaN
+    # inside `jit` the numbers are not known, and an invalid one results in NaN
     if not is_concrete(R):
         return symmetric_root(R)
     if symmetric := np.allclose(R, R.T):

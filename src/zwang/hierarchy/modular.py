@@ -1,15 +1,14 @@
-"""The acceleration of a hierarchy with the modules' own factors: block diagonal below, a factor of
-the joints' rows above.
+"""Acceleration of a hierarchy from one factor per module and one factor of the joint rows.
 
     modules   a_i = M_i⁻¹F_i + A_i⊕ (b_i − A_i M_i⁻¹F_i),   T_i = (I − A_i⊕A_i) W_i
     joints    v̇ = a + T (J T)⁺ (b̃ − J a)
 
-It takes one small factor per module, by `vmap`, and one factor of the joints' rows alone.
+It needs one small factor per module, computed by `vmap`, and one factor of the joint rows.
 
-To the joints a module is a body with the mobility T_i T_iᵀ in place of M_i⁻¹. It is (4.14)-(4.16)
-with the levels within the modules taken first and the level that joins them last; the flat model
-factors all rows at once. Where few rows touch few modules each, J T has few entries per row and its
-factor is sparse (`zwang.algebra.elimination`).
+A module acts on the joints as a body with the mobility T_i T_iᵀ in place of M_i⁻¹. This is
+(4.14)-(4.16) with the levels within the modules first and the level that joins them last; the flat
+model factors all rows at once. If each joint row involves few modules, J T has few entries per row
+and its factor is sparse (`zwang.algebra.elimination`).
 """
 
 from __future__ import annotations
@@ -44,14 +43,14 @@ from zwang.objects.record import Record
 from zwang.thresholds import ACCEPTED_VIOLATION, AGREEMENT
 
 PASSES = 2
-"""How often the residuals of modules and joints are corrected: a may exceed v̇ 10⁵ times, so that
-the first correction leaves the round-off of a, and the second one that of v̇.
+"""Number of corrections of the residuals of modules and joints: a may be 10⁵ times as large as v̇,
+so the first correction leaves the round-off of a, and the second that of v̇.
 """
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Block:
-    """Modules of one kind, each evaluated as the model that it is by itself."""
+    """Modules of one kind, each evaluated as a separate model."""
 
     model: Model
     tag: object
@@ -66,11 +65,11 @@ class Block:
 
 
 class Modular:
-    """A hierarchy prepared for `acceleration`: which modules are one definition, and which joint
-    rows touch which module.
+    """Hierarchy prepared for `acceleration`, with its kinds of modules and the modules that each
+    joint row involves.
 
     Args:
-        model: of `zw.Hierarchy`, with ideal constraints and a positive definite mass matrix.
+        model: result of `zw.Hierarchy`, with ideal constraints and a positive definite mass matrix.
 
     Raises:
         ModelError: for any other model.
@@ -96,18 +95,18 @@ class Modular:
             for node in assembly.top.modules
             if node.model.system.nv
         )
-        # constraints of the modules are in their own factors; only those that join them are left
+        # constraints of the modules are in the factors of the modules; the others join modules
         own = [c for c in model.constraints.members if not isinstance(c, ReplicatedConstraint)]
         self.joints = Constraints(own, model.system, model.parameters())
         self.pattern = _pattern(self)
 
     def acceleration(self, q, v, t=0.0, *, params: PyTree = None) -> Float[Array, " nv"]:
-        """v̇, shape (nv,); inside `jit`, `vmap` and `grad` as well, where it is NaN if constraints
-        contradict each other.
+        """Return v̇, shape (nv,), also inside `jit`, `vmap` and `grad`, where it is NaN if
+        constraints contradict each other.
 
         Raises:
-            ModelError: for contradictory constraints, or a joint that touches a module that it was
-                not seen to touch.
+            ModelError: for contradictory constraints, or a joint row that involves a module that
+                was not found in the preparation.
         """
         p = self.model.parameters(params)
         s = self.model.state(q, v, t)
@@ -119,7 +118,7 @@ class Modular:
 
 
 class _Fixed:
-    """What is known before a program runs, hashed by identity."""
+    """Static part of a program, hashed by identity."""
 
     def __init__(self, modular: Modular):
         self.modular = modular
@@ -141,7 +140,7 @@ def _acceleration(fixed: _Fixed, q, v, t, p):
         alone = lambda q, v, F, p, model=block.model: _module(model, q, v, t, F, p)
         given = taken(q, at_q), taken(v, at_v), taken(F, at_v)
         free, T, back, rows = block.instances.each(alone, p, *given)
-        # modules do not share velocities, so that setting is enough and nothing is added
+        # modules do not share velocities, so entries are set and not added
         a, tangents = a.at[at_v].set(free), [*tangents, (at_v, T)]
         own += [(at_v, back, *rows)] if block.model.constraints.m else []
     if not x.joints.m:
@@ -158,8 +157,7 @@ def _acceleration(fixed: _Fixed, q, v, t, p):
     else:
         product = x.joints.product(q, v, t, p)
         J = x.pattern.structure.layout.evaluate(product)
-        # the pattern was found at a few states; entries that appear elsewhere are detected, not
-        # lost
+        # the pattern was found at a few states; entries that appear elsewhere are detected
         missed = x.pattern.structure.outside(J, product)
         method, rows = Sparse().suited(len(b)).sweeps, x.pattern.times(J, tangents)
         gauss = Gauss(unit, rows, method, plan=x.pattern.structure.plan)
@@ -174,14 +172,14 @@ def _acceleration(fixed: _Fixed, q, v, t, p):
         return y
 
     moved = jax.lax.fori_loop(0, PASSES, corrected, a)
-    # the residual is judged beside its terms, as a may be much larger than v̇
+    # the residual is compared with its terms, because a may be much larger than v̇
     terms = jnp.abs(b) + abs(J) @ (jnp.abs(a) + jnp.abs(moved))
     met = relative_residual(jnp, J @ moved - b, terms, gauss.units()) <= ACCEPTED_VIOLATION
     return jnp.where(met & (missed <= AGREEMENT), moved, jnp.nan), missed
 
 
 def _module(model: Model, q, v, t, F, p):
-    """a and T of one module with its own constraints, A_i⊕ as a matrix, and A_i and b_i."""
+    """Return a and T of one module with its constraints, A_i⊕ as a matrix, and A_i and b_i."""
     mass = factor_mass(functions.mass_matrix(model.system, q, t, p))
     rows = model.constraints
     A, b = rows.matrix(q, v, t, p), rows.rhs(q, v, t, p)
@@ -192,13 +190,13 @@ def _module(model: Model, q, v, t, F, p):
 
 
 class _Pattern(Record):
-    """Where `J T` has entries: all velocities of every module that a row touches.
+    """Structural nonzeros of `J T`: all velocities of every module that a row involves.
 
     Attributes:
-        structure: of J and of J T, one column at a time.
+        structure: structure of J and of J T, one column at a time.
         present: whether a row has an entry of a color, shape (colors, m).
-        source: colors of the columns of the module that each entry lies in, shape (most velocities,
-            colors, m); one past the last for modules with fewer.
+        source: colors of the columns of the module of each entry, shape (largest number of
+            velocities, colors, m); one past the last for modules with fewer velocities.
     """
 
     structure: Structure
@@ -221,7 +219,7 @@ class _Pattern(Record):
 
 
 def _pattern(x: Modular) -> _Pattern | None:
-    """None where the joints are few, or one dense factor of their rows costs less."""
+    """Find the pattern; None for few joints, or if a dense factor of their rows costs less."""
     m, nv = x.joints.m, x.model.system.nv
     if m < fewest_sparse_rows():
         return None
@@ -251,7 +249,7 @@ def _pattern(x: Modular) -> _Pattern | None:
     color = colors(row, column, m, nv)
     layout = Layout(row, column, color, (m, nv), 1)
     structure = Structure(layout, plan(row, column, color, (m, nv), 1))
-    # an elimination that fills in is no faster than the dense factor
+    # an elimination with much fill-in is not faster than the dense factor
     if not structure.pays:
         return None
     present = np.zeros((layout.colors, m))

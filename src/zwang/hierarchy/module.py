@@ -1,4 +1,4 @@
-"""`zw.Module` and `zw.Hierarchy`: a model assembled level by level."""
+"""Assembly of a model level by level: `zw.Module` and `zw.Hierarchy`."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ LETS_GO = (
 
 
 class Module:
-    """A system with a name, ready to be assembled.
+    """Named system that `zw.Hierarchy` assembles.
 
     Args:
-        system: a `zw.System`, a `zw.Lagrangian`, or a whole `zw.Model`: a gallery member's, an
-            imported robot, a `zw.Hierarchy`.
-        constraints: the module's own constraints, which belong to level 1; a model brings its own.
-        name: prefix of its coordinates' names: "crank" makes "angle" "crank.angle".
-        params: a dict of parameters; of a model, those that differ.
+        system: a `zw.System`, a `zw.Lagrangian`, or a `zw.Model`: a gallery model, an imported
+            robot, or a `zw.Hierarchy`.
+        constraints: constraints within the module, which belong to level 1; those of a `zw.Model`
+            are included.
+        name: prefix of the names of its coordinates: with "crank", "angle" becomes "crank.angle".
+        params: a dict of parameters; for a `zw.Model`, those that differ.
 
-    Modules of one system and one set of constraints are one definition: give the same object to
-    each, with its own name and parameters, and it is evaluated for all of them at once.
+    Modules with the same system and constraints are of one kind: pass the same objects to each,
+    with different names and parameters, and they are evaluated together.
 
     Example:
         >>> crank = zw.Model(bars.system, [pivot], bars.params)
@@ -69,13 +70,13 @@ class Module:
             model = system if params is None else _with(system, params, name)
         else:
             model = Model(system, constraints, params, name=name)
-        # a servo inside a module would not know the joints that its motion is passed on through
+        # a servo inside a module would not account for the joints between modules
         if model.servo is not None:
             raise ModelError(
                 f"module {name!r} has a servo of its own; assemble its passive model, and give "
                 "the whole a servo."
             )
-        # parameters of all modules become one flat mapping, keyed by module and name
+        # parameters of all modules are combined in one flat mapping by module and name
         if model.params is not None and not isinstance(model.params, dict):
             raise ModelError(
                 f"module {name!r}: params is a {type(model.params).__name__}, expected a dict, "
@@ -114,30 +115,31 @@ def Hierarchy(
     singular_mass: bool = False,
     name: str = "hierarchy",
 ) -> Model:
-    """A model assembled from modules, level by level.
+    """Assemble a model from modules, level by level.
 
-        level 1       the modules, each with its own constraints, independent of each other: M and F
-                      are theirs side by side
+        level 1       the modules with their constraints, independent of each other: M and F consist
+                      of those of the modules
         level r + 1   A_{r+1} = [A_r; Ã_{r+1}],  b_{r+1} = [b_r; b̃_{r+1}]: constraints that join
                       them
 
-    The result is a `zw.Model` like any other. Coordinates, constraints and parameters of a module
-    carry its name: `leg a.crank.angle`, `p["leg a.crank.mass"]`. A module may be a hierarchy
-    itself; its levels are then the lower levels of the whole.
+    The result is an ordinary `zw.Model`. The names of coordinates, constraints and parameters of a
+    module begin with its name: `leg a.crank.angle`, `p["leg a.crank.mass"]`. A module may be a
+    hierarchy itself; its levels are then the lower levels of the whole.
 
     Args:
-        levels: first a list of modules (`zw.Module`, or a `zw.Model`, whose name is then taken),
-            then for each level that is added a list of constraints. Their functions get q, v and p
-            by name: `q["leg a.crank"]` is a module's part of q, `q["leg a.crank.angle"]` an entry,
-            `q[["leg a", "leg b"]]` the parts of equal modules stacked, `p["leg a"]` a module's
-            parameters, `v.row({"leg a.crank.angle": 1.0})` a row of A.
+        levels: first a list of modules (`zw.Module`, or a `zw.Model`, whose name is then used),
+            then a list of constraints for each further level. Their functions access q, v and p by
+            name: `q["leg a.crank"]` are the coordinates of a module, `q["leg a.crank.angle"]` is
+            one coordinate, `q[["leg a", "leg b"]]` are the coordinates of equal modules, stacked,
+            `p["leg a"]` are the parameters of a module, and `v.row({"leg a.crank.angle": 1.0})` is
+            a row of A.
         force: `(q, v, t, p)`, by name, → forces between modules [N, N·m …], as a dict by name of
             module or velocity, or a vector (nv,).
-        potential: `(q, t, p)`, by name, → potential energy [J] of what acts between modules, e.g.
+        potential: `(q, t, p)`, by name, → potential energy [J] between modules, for example of
             springs; its force is derived.
         params: parameters of these functions, by name.
-        servo: a `zw.Servo` of the whole, its functions by name as well.
-        singular_mass: as in `zw.Model`; true as well if it is so for a module.
+        servo: a `zw.Servo` of the whole, whose functions also access q, v and p by name.
+        singular_mass: as in `zw.Model`; also true if it is true for a module.
         name: name of the whole.
 
     Raises:
@@ -154,7 +156,7 @@ def Hierarchy(
     """
     _check_arguments(force, potential, params, servo, singular_mass, name)
     modules, added = _checked(levels, name)
-    # before anything is placed, as every name below begins with that of its module
+    # checked first, because all other names begin with those of the modules
     unique_names([m.name for m in modules])
     nq, nv = [0], [0]
     for m in modules:
@@ -170,7 +172,7 @@ def Hierarchy(
         for what in ("units", "velocity_units")
     }
     nothing = lambda *given: jnp.zeros(())
-    # names and sizes alone: the functions of the whole need the views by name, which need these
+    # names and sizes only: the functions of the whole need the views by name, which need these
     # sizes
     sizes = System(nq[-1], nothing, nothing, nv=nv[-1], velocity_map=nothing, **system_names)
     names = Names(sizes, nodes)
@@ -221,7 +223,7 @@ def Hierarchy(
 
 
 def _check_arguments(force, potential, params, servo, singular_mass, name) -> None:
-    """Refuse arguments of `Hierarchy` that are of a wrong kind."""
+    """Raise an error for arguments of `Hierarchy` of a wrong type."""
     label(name, "Hierarchy: name")
     optional_function(force, "Hierarchy: force", "(q, v, t, p) → forces by name")
     optional_function(potential, "Hierarchy: potential", "(q, t, p) → energy")
@@ -242,11 +244,11 @@ class _Placed(NamedTuple):
 
 
 def _placed(modules: Sequence, nq: Sequence[int], nv: Sequence[int]) -> _Placed:
-    """All parts at the places in q and v that they have in the whole.
+    """Return all parts at their places in q and v of the whole.
 
     Args:
         modules: the modules.
-        nq, nv: where each one's coordinates and velocities start.
+        nq, nv: indices at which the coordinates and velocities of each module start.
     """
     leaves, interactions, nodes, depth = [], [], [], 1
     placed: list[list[ReplicatedConstraint]] = []
@@ -256,9 +258,9 @@ def _placed(modules: Sequence, nq: Sequence[int], nv: Sequence[int]) -> _Placed:
         leaves += [leaf.at(leaf.instances.moved(*at)) for leaf in own.leaves]
         interactions += [x.at(x.instances.moved(*at)) for x in own.interactions]
         nodes.append(dataclasses.replace(own.top.placed(*at), model=m.model))
-        # a module may be a hierarchy itself; its levels stay below the new one
+        # a module may be a hierarchy itself; its levels remain below the new one
         depth = max(depth, own.top.level)
-        # a constraint keeps the level that it has in its module
+        # a constraint has the level that it has in its module
         level_of = {part: r for r, names in enumerate(own.levels) for part in names}
         for c in m.model.constraints.members:
             r = level_of[c.parts[0]]
@@ -277,7 +279,7 @@ def _placed(modules: Sequence, nq: Sequence[int], nv: Sequence[int]) -> _Placed:
 
 
 def _single(model: Model) -> Assembly:
-    """A model that is not assembled, as a module of itself."""
+    """Return a model that is not assembled, as the only module of itself."""
     s, names = model.system, model.constraints.names
     kind = (id(s), *(id(c) for c in model.constraints.members))
     node = Node("", 1, names, (), slice(0, s.nq), slice(0, s.nv), kind, model)
@@ -285,7 +287,7 @@ def _single(model: Model) -> Assembly:
 
 
 def _packing(leaves: Sequence[Leaf]) -> Packing:
-    """One array for each parameter of the leaves of one kind."""
+    """Group the parameters of leaves of one kind, for one array each."""
     several = [leaf.instances for leaf in leaves if len(leaf.instances) > 1]
     return Packing(instances.named(name) for instances in several for name, _ in instances.params)
 
@@ -297,7 +299,7 @@ def _parameters(modules: Sequence[Module], own: dict | None, name: str) -> dict 
         for key, value in flattened(m.model.params).items()
     }
     for key in own or {}:
-        # it would silently shadow the parameter of the module
+        # it would shadow the parameter of the module
         if key.split(".")[0] in {m.name for m in modules}:
             raise ModelError(
                 f"{name}: parameter {key!r} begins with the name of a module; give it to that "

@@ -17,11 +17,11 @@ from zwang.inputs.suggestions import did_you_mean
 
 
 class Named:
-    """A vector whose parts have names.
+    """Vector whose parts are accessed by name.
 
-    `x["leg a.crank"]` is what belongs to a module, shape (n,); `x["leg a.crank.angle"]` one entry,
-    a scalar; a list of names gives them stacked along a leading axis, so that equal modules are
-    joined in one expression. Integers and slices count as in any vector, and JAX functions take it
+    `x["leg a.crank"]` is the part of a module, shape (n,); `x["leg a.crank.angle"]` is one entry, a
+    scalar. A list of names returns the parts stacked along a leading axis, so that one expression
+    joins equal modules. Integers and slices index the vector, and JAX functions accept the object
     as the vector itself.
 
     Args:
@@ -50,8 +50,8 @@ class Named:
         return self._vector[key]
 
     def row(self, entries: Mapping[str, Any]):
-        """A vector of this length with some parts given by name and zeros elsewhere: a row of A, or
-        a force.
+        """Return a vector of this length with some parts given by name and zeros elsewhere: a row
+        of A, or a force.
         """
         vector = jnp.zeros(self._vector.shape)
         for name, value in entries.items():
@@ -60,10 +60,10 @@ class Named:
 
 
 class NamedParameters(Mapping):
-    """Parameters whose names have dots.
+    """Parameters whose names contain dots.
 
-    `p["leg a.crank.mass"]` is one; `p["leg a.crank"]` those of a module, by their own names; a list
-    of modules gives these stacked.
+    `p["leg a.crank.mass"]` is one parameter; `p["leg a.crank"]` are those of a module, by their
+    names within the module; a list of modules returns them stacked.
     """
 
     def __init__(self, params: Mapping[str, Any]):
@@ -89,7 +89,7 @@ class NamedParameters(Mapping):
 
     @cached_property
     def _below(self) -> dict[str, dict[str, str]]:
-        """The names of the parameters below each path, by their names without it."""
+        """Full names of the parameters below each path, by their names without the path."""
         paths: dict[str, dict[str, str]] = {}
         for name in self._params:
             for i in (i for i, letter in enumerate(name) if letter == "."):

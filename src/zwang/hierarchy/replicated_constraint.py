@@ -1,4 +1,4 @@
-"""A module's constraint at every place that the module has in a larger system."""
+"""Constraint of a module at every place of the module in a larger system."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from zwang.hierarchy.instances import Instances, below, taken
 
 
 class ReplicatedConstraint(AbstractConstraint):
-    """A constraint of a module, written for the module alone, at all places of modules of its kind,
-    in one evaluation by `vmap`. Each place has its own name, rows and force.
+    """Constraint that is stated for a module alone, evaluated by one `vmap` at all places of
+    modules of its kind. Each place has a name, rows and a force.
 
     Args:
-        constraint: as the module has it.
-        home: the module's own system.
+        constraint: the constraint of the module.
+        home: the system of the module.
         places: where it acts.
     """
 
@@ -94,7 +94,7 @@ class ReplicatedConstraint(AbstractConstraint):
     def acceleration_rows(self, system, q, v, t, p):
         rows = lambda q, v, p: self.constraint.acceleration_rows(self.home, q, v, t, p)
         A, b = self.instances.each(rows, p, *self._own(q, v))
-        # the module knows its own columns only; they are put where its velocities are in the whole
+        # the function of the module returns its own columns, which are placed at its velocities
         spread = lambda A, at: jnp.zeros((len(A), system.nv)).at[:, at].set(A)
         return jax.vmap(spread)(A, jnp.asarray(self.instances.v(self.home))).reshape(
             -1, system.nv

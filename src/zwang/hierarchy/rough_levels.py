@@ -1,4 +1,4 @@
-"""Nonideal constraints, enforced level by level."""
+"""Nonideal constraints in the recursion level by level."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 @program
 def with_nonideal(level: Enforced) -> Enforced:
-    """The same with the forces of nonideal constraints of this level and those below; each may
-    depend on its ideal force.
+    """Return the level with the forces of nonideal constraints of this level and those below; each
+    may depend on its ideal force.
     """
     if all(c.nonideal is None for x in level.levels for c in x._constraints):
         return level

@@ -1,5 +1,5 @@
-"""Parameters of equal modules as one array each: a program of a thousand modules has as many
-arguments as one of two.
+"""Parameters of equal modules, stacked in one array each, so that a program of a thousand modules
+has as many arguments as one of two.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from zwang.objects.record import Record, field
 
 
 class Packing:
-    """Which parameters stand together; hashed by identity.
+    """Grouping of parameters into arrays, hashed by identity.
 
     Args:
-        groups: full names of the parameters that make up one array each, all of one shape.
+        groups: full names of the parameters of each array, all of one shape.
     """
 
     def __init__(self, groups: Iterable[Sequence[str]]):
@@ -31,12 +31,12 @@ class Packing:
         self._last: tuple[Any, StackedParameters] | None = None
 
     def __call__(self, p: Mapping[str, Any]) -> StackedParameters:
-        """Parameters by name, packed; of the numbers that came last it is known."""
-        # a run asks with the same mapping at every step; stacking a thousand parameters takes
+        """Return parameters by name in packed form; the last result is cached."""
+        # a run passes the same mapping at every step, and stacking a thousand parameters takes
         # longer than a step
         if self._last is not None and self._last[0] is p:
             return self._last[1]
-        # numbers are stacked by NumPy, without compiling; traced values must stay in the program
+        # numbers are stacked by NumPy, without compilation; traced values must stay in the program
         known = is_concrete(p)
         stack = (
             (lambda parts: jax.device_put(np.stack([np.asarray(x) for x in parts])))
@@ -53,7 +53,7 @@ class Packing:
 
 
 class StackedParameters(Record, Mapping):
-    """Parameters by name, as functions take them."""
+    """Packed parameters with access by name."""
 
     arrays: tuple[Array, ...]
     plain: dict[str, Array]
@@ -76,19 +76,19 @@ class StackedParameters(Record, Mapping):
         return id(self)
 
     def stacked(self, names: Sequence[str]) -> Array:
-        """Several parameters with a leading axis: a part of one array where they stand in one."""
+        """Return several parameters along a leading axis, as a part of one array if possible."""
         found = [self.packing.place.get(name, (None, 0)) for name in names]
         group = found[0][0]
-        # parameters that stand in different arrays, or in none, are stacked as they come
+        # parameters in different arrays, or in none, are stacked one by one
         if group is None or any(g != group for g, _ in found):
             return jnp.stack([self[name] for name in names])
         at, array = np.array([i for _, i in found]), self.arrays[group]
-        # the whole array as it is: a gather would copy it
+        # the whole array is returned, because a gather would copy it
         return array if np.array_equal(at, np.arange(len(array))) else array[at]
 
 
 def stacked(p: Mapping[str, Any], names: Sequence[str]) -> Array:
-    """Several parameters with a leading axis."""
+    """Return several parameters along a leading axis."""
     return (
         p.stacked(names)
         if isinstance(p, StackedParameters)

@@ -1,4 +1,4 @@
-"""What a hierarchy's model was assembled from, and how its functions get names and parameters."""
+"""Layout of a hierarchy: its parts, and the names and parameters that its functions receive."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zwang.hierarchy.stacked_parameters import Packing
 
 
 class ByName(AbstractConstraint):
-    """A constraint between modules, whose functions get q, v and p by name."""
+    """Constraint between modules, whose functions access q, v and p by name."""
 
     constraint: AbstractConstraint
     names: Names
@@ -74,14 +74,14 @@ class ByName(AbstractConstraint):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Assembly(AbstractParameterLayout):
-    """What a model was assembled from.
+    """Parts of an assembled model.
 
     Attributes:
         top: the tree of modules.
         levels: names of the constraints that each level adds, lowest first.
         names: views of q, v and p by name.
-        leaves, interactions: what M and F are made of.
-        packing: which parameters stand together in one array.
+        leaves, interactions: the parts of M and F.
+        packing: grouping of parameters into arrays.
     """
 
     top: Node
@@ -92,13 +92,11 @@ class Assembly(AbstractParameterLayout):
     packing: Packing | None = None
 
     def packed(self, p):
-        """Parameters as the functions of the model get them."""
+        """Return the parameters in the form that the functions of the model receive."""
         return p if self.packing is None or p is None else self.packing(p)
 
     def constraint(self, constraint: AbstractConstraint) -> AbstractConstraint:
-        """A constraint whose functions take q, v and p by name, as one that takes them as
-        vectors.
-        """
+        """Convert a constraint with functions of q, v and p by name to one with vectors."""
         return (
             constraint
             if isinstance(constraint, (ByName, ReplicatedConstraint))
@@ -107,5 +105,5 @@ class Assembly(AbstractParameterLayout):
 
 
 def assembly_of(model: Model) -> Assembly | None:
-    """What a model was assembled from; None if it is no hierarchy."""
+    """Return the parts of an assembled model; None if it is not a hierarchy."""
     return model.layout if isinstance(model.layout, Assembly) else None

@@ -1,10 +1,11 @@
-"""Integrators: one step with an error estimate; `step.py` steps along the constraint manifold.
+"""Integrators, which take one step with an error estimate; `step.py` steps along the constraint
+manifold.
 
-One method is one file of this folder, found by `zwang.objects.families.INTEGRATORS`, whose
-`table()` lists all of them with their orders and settings. `Dopri8` is the default and serves
-smooth motion at tolerances of 1e-6 and below; `Tsit5` suits loose tolerances and forces with kinks,
-`Kvaerno5` stiff springs and dampers, and `Rattle` long runs of conservative systems in steps of one
-length.
+Each method is one file of this folder, found by `zwang.objects.families.INTEGRATORS`, whose
+`table()` lists the methods with their orders and settings. `Dopri8` is the default, for smooth
+motion at tolerances of 1e-6 and below. `Tsit5` is suitable for loose tolerances and forces with
+kinks, `Kvaerno5` for stiff springs and dampers, and `Rattle` for long runs of conservative systems
+with a fixed step.
 
 A fixed step is a setting of the loop, not a method: `simulate(..., step=1e-3)`.
 """

@@ -1,4 +1,4 @@
-"""What an integrator is: one step of `ẏ = f(t, y)` with an error estimate, for y = (q, v)."""
+"""Abstract integrator: one step of `ẏ = f(t, y)` with an error estimate, for y = (q, v)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from zwang.objects.record import Record
 
 
 class Flow(Protocol):
-    """What an integrator may ask of the motion that it integrates; y = (q, v) as one vector of size
-    nq + nv.
-    """
+    """Interface of the motion that an integrator uses; y = (q, v) is one vector of size nq + nv."""
 
     def rate(self, t: Float[Array, ""], y: Float[Array, " n"]) -> Float[Array, " n"]:
         """`ẏ`."""
@@ -24,26 +22,26 @@ class Flow(Protocol):
     def rate_and_residual(
         self, t: Float[Array, ""], y: Float[Array, " n"], asked: Bool[Array, ""] | bool = True
     ) -> tuple[Float[Array, " n"], Float[Array, ""]]:
-        """`ẏ` and the residual of `A v̇ = b` relative to its accelerations, if it is `asked` for;
-        otherwise the smallest singular value of the rows at unit length, of a flow that
+        """Return `ẏ` and a number: if `asked`, the residual of `A v̇ = b` relative to its
+        accelerations; otherwise the smallest singular value of the rows at unit length if the flow
         `keeps_clear`, or 0.
         """
         raise NotImplementedError
 
     @property
     def keeps_clear(self) -> bool:
-        """Whether stages are to keep clear of singular configurations, as for a derivative."""
+        """True if stages must keep a distance from singular configurations, as for a derivative."""
         raise NotImplementedError
 
     def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
-        """q and v."""
+        """Return q and v."""
         raise NotImplementedError
 
     def newton(
         self, t, y, step: Float[Array, ""]
     ) -> Callable[[Float[Array, " n"]], Float[Array, " n"]]:
-        """`r ↦ (I − step·∂f/∂y)⁻¹ r`, but for terms that cost Newton's method iterations and no
-        accuracy; NaN if that cannot be.
+        """Return `r ↦ (I − step·∂f/∂y)⁻¹ r` without some terms, whose omission costs iterations of
+        Newton's method but no accuracy; NaN if the matrix cannot be factored.
         """
         raise NotImplementedError
 
@@ -53,17 +51,17 @@ class Flow(Protocol):
         raise NotImplementedError
 
     def free_acceleration(self, t: Float[Array, ""], q: Float[Array, " nq"]) -> Float[Array, " nv"]:
-        """`a = M⁻¹F` at rest."""
+        """Return `a = M⁻¹F` at rest."""
         raise NotImplementedError
 
     def normals(
         self, t: Float[Array, ""], q: Float[Array, " nq"]
     ) -> Callable[[Float[Array, " m"]], Float[Array, " nv"]]:
-        """`r ↦ A⊕ r` of position constraints."""
+        """Return `r ↦ A⊕ r` of the position constraints."""
         raise NotImplementedError
 
     def position_residual(self, t, q) -> tuple[Float[Array, " m"], Float[Array, ""]]:
-        """`φ` and its size, free of units."""
+        """Return `φ` and its dimensionless size."""
         raise NotImplementedError
 
     def velocity_residual(self, t, q, v) -> Float[Array, " m"]:
@@ -76,15 +74,15 @@ class Flow(Protocol):
 
 
 class Step(NamedTuple):
-    """One trial step.
+    """Trial step.
 
     Attributes:
-        y: solution at its end.
+        y: solution at the end of the step.
         error: error estimate of y.
-        solved: whether its equations were solved (always, for an explicit method).
-        residual: what was left of `A v̇ = b` at its start, which is on the constraints.
-        clear: lengths that keep stages clear of a singular configuration
-            (`zwang.stepping.explicit.clear_lengths`); None if nobody asks.
+        solved: whether the equations of the stages were solved (always, for an explicit method).
+        residual: residual of `A v̇ = b` at the start of the step, which is on the constraints.
+        clear: step lengths that keep stages away from a singular configuration
+            (`zwang.stepping.explicit.clear_lengths`); None if not requested.
     """
 
     y: Float[Array, " n"]
@@ -95,11 +93,11 @@ class Step(NamedTuple):
 
 
 class AbstractIntegrator(Record):
-    """A one-step method.
+    """Abstract one-step method.
 
     Attributes:
-        estimates: whether its steps come with an error estimate.
-        implicit: whether its stages are solved by `Flow.newton`.
+        estimates: whether steps have an error estimate.
+        implicit: whether stages are solved by `Flow.newton`.
     """
 
     estimates: ClassVar[bool] = True
@@ -119,15 +117,15 @@ class AbstractIntegrator(Record):
         h: Float[Array, ""],
         weight: Float[Array, " n"],
     ) -> Step:
-        """One step of length h; `weight` is the size of an acceptable error of each entry."""
+        """Take one step of length h; `weight` is the size of an acceptable error of each entry."""
 
     def refuse(self, model, flow, state, instants: np.ndarray, step: float | None) -> None:
-        """Raise a `ModelError` if this method cannot integrate a model from a state to some
+        """Raise a `ModelError` if this method cannot integrate a model from a state to given
         instants.
         """
 
     def watch(self, flow, t: np.ndarray, y: np.ndarray) -> None:
-        """Raise a `ModelError` if the accepted steps (t, y), shapes (steps,) and (steps, n), met
-        what this method cannot integrate and `refuse` could not foresee; the first one is the start
-        of the run.
+        """Raise a `ModelError` if the accepted steps (t, y), shapes (steps,) and (steps, n), show
+        that this method cannot integrate the model and `refuse` could not detect it before. The
+        first entry is the start of the run.
         """

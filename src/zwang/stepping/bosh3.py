@@ -16,8 +16,8 @@ TABLEAU = Tableau(
 class Bosh3(AbstractExplicit):
     """Explicit Runge-Kutta method of order 3 with an embedded error estimate, 4 stages.
 
-    For crude tolerances (1e-2 to 1e-4) and for forces with many kinks, such as contact and friction
-    laws, where a method of higher order rejects more steps than it saves.
+    It is suitable for loose tolerances (1e-2 to 1e-4) and for forces with many kinks, such as
+    contact and friction laws, for which a method of higher order rejects more steps than it saves.
 
     Reference: Bogacki and Shampine (1989), Appl. Math. Lett. 2(4), 321-325.
     """

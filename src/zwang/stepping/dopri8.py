@@ -142,7 +142,7 @@ TABLEAU = Tableau(
 class Dopri8(AbstractExplicit):
     """Explicit Runge-Kutta method of order 8 with an embedded error estimate, 13 stages.
 
-    The method for smooth motion and tolerances of 1e-6 and below; `Tsit5` is cheaper for loose
+    It is suitable for smooth motion and tolerances of 1e-6 and below; `Tsit5` is cheaper for loose
     tolerances.
 
     Reference: Prince and Dormand (1981), J. Comput. Appl. Math. 7, 67-75 (RK8(7)13M).

@@ -1,4 +1,4 @@
-"""Functions whose zeros end a step: stop conditions and conditions of switches."""
+"""Event functions, whose zeros end a step: stop conditions and conditions of switches."""
 
 from __future__ import annotations
 
@@ -15,20 +15,23 @@ from zwang.inputs.arrays import without_derivative
 from zwang.thresholds import AGREEMENT, LAST_DIGIT, MARGIN, SHORT_WAY, SMALL_PART
 
 LOOKS, GOLDEN = 24, (math.sqrt(5) - 1) / 2
-"""Most looks between the ends of a step, and what each leaves of the interval: 1e-5 of the step."""
+"""Maximum number of evaluations within a step, and the fraction of the interval that each leaves:
+1e-5 of the step.
+"""
 INSIDE, OFF_CUBIC = (1 / 3, 2 / 3), 1e-2
-"""Where forces are evaluated within a step, and the part of their range by which they may be off a
-cubic: an oscillation is then resolved by steps of a quarter of its period."""
+"""Where forces are evaluated within a step, and the fraction of their range by which they may
+differ from a cubic: steps of a quarter of its period then resolve an oscillation.
+"""
 
 
 class EventFunctions(Protocol):
-    """Functions whose zeros end the loop: those that are `rising` where they leave zero or what is
-    below it upward, the others wherever they reach or cross it.
+    """Functions whose zeros end the loop. A `rising` function ends it where it becomes positive,
+    any other function where it reaches or crosses zero.
 
-    `peaks` are rising ones that are also looked for where they come and go within one step, as a
-    gap between a fast body and a small one does: (t, y) → their values, and −inf of all others;
-    None if there are none. `forces` are those that depend on the forces of rows that hold, and
-    whether any row holds: the error of a step does not see a load that changes while nothing moves.
+    `peaks` are rising functions that are also searched for a zero within a step, such as the gap
+    between a fast body and a small one: (t, y) → their values, and −inf for all others; None if
+    there are none. `forces` are rising functions of the forces of active rows, and whether any row
+    is active: the error estimate of a step does not see a load that changes while nothing moves.
     """
 
     @property
@@ -48,13 +51,14 @@ class EventFunctions(Protocol):
 
 
 class Crossed(NamedTuple):
-    """What the event functions did along a step.
+    """Zero crossings of the event functions along a step.
 
     Attributes:
         values, largest: as in `Progress`, at the end of the step.
-        crossed: which of them crossed zero, shape (e,).
-        secant: where the first of them did, as a part of the step that is tried next.
-        located: whether all that crossed are zero by round-off at both ends.
+        crossed: mask of the functions that crossed zero, shape (e,).
+        secant: estimate of the first crossing, as a fraction of the step, used for the next
+            attempt.
+        located: whether all functions that crossed are zero up to round-off at both ends.
     """
 
     values: Float[Array, " e"]
@@ -68,8 +72,7 @@ def crossed_events(
     events: EventFunctions, flow, controller_state, start, end, before, largest_before
 ) -> Crossed:
     """Evaluate the event functions at the end (t, y) of a step, and those that are not rising also
-    between its `start` and there; `before` and `largest_before` are those of `Progress` at its
-    beginning.
+    within the step; `before` and `largest_before` are the values of `Progress` at its `start`.
     """
     if not len(events.rising):
         nothing = jnp.zeros(0)
@@ -77,7 +80,7 @@ def crossed_events(
     at = lambda t, y: without_derivative(events(flow, controller_state, t, y))
     values = at(*end)
     largest = jnp.maximum(largest_before, jnp.abs(values))
-    # a step may end on zero itself, from which no later one would cross it
+    # a step may end exactly on zero, and the next step would then not cross it
     met = (before != 0) & (jnp.sign(values) * jnp.sign(before) <= 0)
     crossed = jnp.where(events.rising, (before <= 0) & (values > 0), met)
     inside, path = jnp.asarray(1.0), _path(flow, start, end)
@@ -95,26 +98,25 @@ def crossed_events(
         none = lambda: (jnp.zeros_like(crossed), jnp.asarray(1.0))
         within, where = jax.lax.cond(holds, missed, none)
         crossed, inside = crossed | within, jnp.minimum(inside, where)
-    # A rising event that has taken effect must fall below this before it can take effect again,
-    # relative to the largest value of its function so far: on its own constraint it is zero up to
-    # round-off
+    # a rising event that has taken effect must fall below this fraction of its largest value so far
+    # before it can take effect again: on its own constraint it is zero up to round-off
     values = jnp.where(jnp.isinf(before) & (values > -AGREEMENT * largest), jnp.inf, values)
-    # where the line through both ends is zero, and a little before it, so that the approach stays
-    # on this side
+    # the zero of the line through both ends, and a little before it, so that the approach stays on
+    # this side
     beyond = crossed & (jnp.sign(values) * jnp.sign(before) <= 0)
     change = jnp.where(beyond, before - values, 1.0)
     secant = jnp.min(jnp.where(beyond, before / change, 1.0), initial=1.0)
     secant = jnp.minimum(secant, inside)
     size = jnp.maximum(jnp.abs(before), jnp.abs(values))
-    # an event whose function is within this part of its largest value on both sides of zero is
-    # located as well as the function can tell, however long the step is: a gap that closes slowly
+    # an event whose function is within this fraction of its largest value on both sides of zero is
+    # located as accurately as possible, however long the step is: a gap that closes slowly
     located = jnp.all(~crossed | (size <= LAST_DIGIT * largest))
     return Crossed(values, largest, crossed, jnp.clip(secant * (1 - 1e-3), 1e-3, 0.8), located)
 
 
 def _path(flow, start, end):
-    """s from 0 to 1 ↦ (t, y) between the ends of a step: by the cubic with the velocities at both
-    ends where these are the rates of the coordinates, else on the line.
+    """Return the function s ↦ (t, y) from 0 to 1 within a step: a cubic with the velocities at both
+    ends if these are the rates of the coordinates, otherwise a straight line.
     """
     (t0, y0), (t1, y1) = start, end
     (q0, v0), (q1, v1), h = flow.split(y0), flow.split(y1), t1 - t0
@@ -130,16 +132,16 @@ def _path(flow, start, end):
 
 
 def _peaks(values, before, after, slopes, order: float):
-    """Which functions rise above zero and fall below it again within a step, and where the first of
-    them does: of those that may, by their slopes at both ends, the largest value is looked for by
-    golden sections.
+    """Find the functions that rise above zero and fall below it again within a step, and the first
+    instant of such a rise. If the slopes at both ends permit this, the maximum is found by
+    golden-section search.
 
-    The path between the ends is off the motion by less than the slopes times (s (1 − s))ᵏ, k the
-    `order` to which both agree at the ends. A largest value that is nearer to zero than this is not
-    known yet, as that of a stop just before a dead point: the step is to end at its place.
+    The interpolated path differs from the motion by less than the slopes times (s (1 − s))ᵏ, where
+    k is the `order` to which both agree at the ends. A maximum that is nearer to zero than this is
+    not known yet, such as that of a stop just before a dead point: the step is to end there.
     """
     rises, falls = slopes
-    # one that is farther from zero than it would move by these slopes in the whole step is not
+    # excluded if it is farther from zero than it would move with these slopes in the whole step
     far = jnp.maximum(before, after) + jnp.maximum(rises, falls) <= 0
     may = (before < 0) & (after <= 0) & (rises > 0) & (falls > 0) & ~far
     size = lambda s: jnp.max(jnp.where(may, values(s), -jnp.inf))
@@ -152,12 +154,12 @@ def _peaks(values, before, after, slopes, order: float):
 
 
 def _missed(values, before, after, largest):
-    """Which functions rise above zero and fall below it again within a step, or vary too much to
-    tell, and where the step is to end instead.
+    """Find the functions that rise above zero and fall below it again within a step, or vary too
+    much to decide, and the fraction of the step to take instead.
 
-    They are evaluated at two places inside the step and compared with the cubic that has their
-    values and slopes at both ends. A function is resolved where it is off the cubic by less than
-    `OFF_CUBIC` of its range; it then has one peak at most, which `_peaks` finds.
+    The functions are evaluated at two instants within the step and compared with the cubic that has
+    their values and slopes at both ends. A function is resolved if it differs from the cubic by less
+    than `OFF_CUBIC` of its range; it then has at most one maximum, which `_peaks` finds.
     """
     slopes = _slopes(values, before, after)
     looks = jnp.stack([values(s) for s in INSIDE])
@@ -179,17 +181,18 @@ def _missed(values, before, after, largest):
 
 
 def _slopes(values, before, after):
-    """How functions rise at the beginning of a step and fall at its end, per length of the step."""
+    """Return the rise of functions at the start of a step and their fall at its end, per step."""
     rises = (values(SHORT_WAY) - before) / SHORT_WAY
     return rises, (values(1 - SHORT_WAY) - after) / SHORT_WAY
 
 
 def _between(rising: np.ndarray, state, before, after):
-    """Which functions cross zero and come back within a step, and where the first of them does.
+    """Find the functions that cross zero and return within a step, and the first such crossing.
 
-    `state` gives the values between, for s from 0 to 1. A function has a crossing to be looked
-    for if at both ends it has one sign and its size falls into the step; the least size is then
-    found by golden sections. What has no such slopes (a narrow peak on a plain) is missed.
+    `state` gives the values within the step, for s from 0 to 1. A function is searched if it has
+    the same sign at both ends and its absolute value decreases into the step from both; the minimum
+    is then found by golden-section search. A function without such slopes (a narrow peak on a
+    plain) is missed.
     """
     sign = jnp.sign(before)
     first, last = state(SMALL_PART), state(1 - SMALL_PART)
@@ -210,8 +213,9 @@ def _between(rising: np.ndarray, state, before, after):
 
 
 def _largest(size: Callable, least, asked, enough: Callable) -> tuple:
-    """The largest value of a function of s from 0 to 1 that golden sections find, and where: more
-    than `least`, which stands for s = 1; no longer than until it is `enough`, nor unless `asked`.
+    """Find the maximum of a function of s from 0 to 1, and its place, by golden-section search. The
+    result is at least `least`, the value for s = 1. The search ends when the value is `enough`, and
+    does not begin unless `asked`.
     """
 
     def unfinished(carry):

@@ -1,5 +1,5 @@
-"""Explicit Runge-Kutta steps: all stages in one loop, so that the equation of motion appears once
-in the compiled program.
+"""Explicit Runge-Kutta steps. All stages are computed in one loop, so that the equation of motion
+occurs once in the compiled program.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from zwang.thresholds import AGREEMENT, LAST_DIGIT
 
 
 class AbstractExplicit(AbstractIntegrator):
-    """An explicit Runge-Kutta method given by its tableau.
+    """Explicit Runge-Kutta method given by its tableau.
 
-    The first stage is always evaluated anew: the projection after a step moves the state, so that
-    the last stage of the step before is not the first of this one.
+    The first stage is always evaluated: the projection after a step moves the state, so the last
+    stage of the previous step is not the first stage of this one.
     """
 
     @property
     @abc.abstractmethod
     def tableau(self) -> Tableau:
-        """The method's coefficients."""
+        """Coefficients of the method."""
 
     def step(self, flow, t, y, h, weight):
         end, error, beside = explicit_step(flow.rate_and_residual, self.tableau, t, y, h)
@@ -37,7 +37,8 @@ class AbstractExplicit(AbstractIntegrator):
 
 
 def explicit_step(rate: Callable, method: Tableau, t, y, h):
-    """Where a step ends, its error, and what `rate` gives beside ẏ at the stages, shape (s,).
+    """Return the end of a step, its error, and the numbers that `rate` returns with ẏ at the
+    stages, shape (s,).
 
     Args:
         rate: as of `stage_rates`.
@@ -47,7 +48,8 @@ def explicit_step(rate: Callable, method: Tableau, t, y, h):
 
 
 def stage_rates(rate: Callable, method: Tableau, t, y, h):
-    """ẏ at the stages, shape (n, s), and what `rate` gives beside it, shape (s,).
+    """Return ẏ at the stages, shape (n, s), and the numbers that `rate` returns with it, shape
+    (s,).
 
     Args:
         rate: (t, y, first) → ẏ, and a number.
@@ -61,8 +63,8 @@ def stage_rates(rate: Callable, method: Tableau, t, y, h):
         kept = rates.at[i].set(found) if is_native() else rates.at[:, i].set(found)
         return kept, numbers.at[i].set(beside)
 
-    # stages last: of many motions side by side the sum over stages is then one product, without
-    # moving anything; native code has members in lanes, and a stage side by side
+    # stages last: the sum over stages of a batch is then one product without a transposition;
+    # native code has batch elements in lanes, and the entries of a stage contiguous
     shape = (method.stages, len(y)) if is_native() else (len(y), method.stages)
     begun = jnp.zeros(shape), jnp.zeros(method.stages)
     rates, beside = jax.lax.fori_loop(0, method.stages, stage, begun)
@@ -70,13 +72,15 @@ def stage_rates(rate: Callable, method: Tableau, t, y, h):
 
 
 def clear_lengths(method: Tableau, least: Float[Array, " later"]) -> Float[Array, "2"]:
-    """Lengths that keep the stages of a step clear of a singular configuration, in lengths of this
-    step: of the step that passes it, and of one to take before, infinite if there is none. Both are
-    infinite where stages are clear, or come no clearer.
+    """Return two lengths that keep the stages of a step away from a singular configuration,
+    relative to this step: that of the step that passes it, and that of a step to take before,
+    infinite if there is none. Both are infinite if the stages are far enough away or cannot be
+    moved farther away.
 
-    At a stage whose smallest singular value is σ a derivative is off by ε/σ³, ε being round-off.
-    The configuration is to lie halfway between two neighboring stages: of a shorter step from the
-    same start, or of one as long that begins later, whichever has more room.
+    At a stage whose smallest singular value is σ, a derivative has an error of ε/σ³, where ε is the
+    round-off. The configuration should lie halfway between two neighboring stages of a shorter step
+    from the same start, or of a step of the same length that begins later, whichever distance is
+    larger.
 
     Args:
         least: σ at the stages after the first.
@@ -86,26 +90,27 @@ def clear_lengths(method: Tableau, least: Float[Array, " later"]) -> Float[Array
     # σ is proportional to the distance from the configuration, and σ² a parabola
     a, b, d = jnp.asarray(np.polyfit(method.c[1:], np.eye(len(least)), 2)) @ least**2
     at = -b / (2 * jnp.where(a > 0, a, jnp.inf))
-    # of the stages of the next step, too, if that is as long
+    # distance also to the stages of the next step, if that has the same length
     apart = jnp.min(jnp.abs(np.append(nodes, 1 + nodes) - at))
     least_there = a * apart**2 + jnp.maximum(d + b * at / 2, 0.0)
     later = at - middles
     length = jnp.where(later > 0, 1.0, at / middles)
     found = jnp.where(later < 1, room * length, 0.0)
     best = jnp.argmax(found)
-    # at least half as far again, as each new length costs a step
+    # at least 1.5 times the distance, because each new length costs a step
     near = (at > 0) & (least_there**1.5 < LAST_DIGIT / AGREEMENT) & (found[best] > 1.5 * apart)
     lengths = jnp.stack([length[best], jnp.where(later > 0, later, jnp.inf)[best]])
     return jnp.where(near, lengths, jnp.inf)
 
 
 def end_of(method: Tableau, y, h, rates):
-    """Where a step ends, of the rates at its stages."""
+    """Return the end of a step from the rates at its stages."""
     return y + h * (rates @ jnp.asarray(method.weights[0]))
 
 
 def equal_steps(rate: Callable, y, length, steps: int) -> Float[Array, "steps n"]:
-    """y at the ends of equal steps of the classical method, from t = 0 to a length.
+    """Return y at the ends of equal steps of the classical Runge-Kutta method, from t = 0 to
+    `length`.
 
     Args:
         rate: (t, y) → ẏ.

@@ -59,15 +59,15 @@ class Kvaerno5(AbstractIntegrator):
     7 stages, 6 of them implicit.
 
     A stage solves `k = f(y + hγ k)` by Newton steps on a matrix that uses the structure of
-    mechanics (`zwang.dynamics.vector_field.ConstrainedVectorField.newton`), refreshed once per
-    stage; the constraints' curvature, and n of `q̇ = N v + n`, are left out of it, which costs
-    iterations and no accuracy. The error estimate is the plain difference of the two solutions (a
-    stiff filter understated it).
+    mechanics (`zwang.dynamics.vector_field.ConstrainedVectorField.newton`), computed once per
+    stage. The matrix omits the curvature of the constraints and n of `q̇ = N v + n`, which costs
+    iterations but no accuracy. The error estimate is the difference of the two solutions without a
+    filter, because a stiff filter underestimated the error.
 
     Attributes:
-        tolerance: a stage is solved when its Newton step is this fraction of the acceptable error;
-            1e-2.
-        iterations: Newton steps per stage before the step is rejected; 20.
+        tolerance: fraction of the acceptable error below which the Newton step of a stage must
+            fall; 1e-2.
+        iterations: maximum number of Newton steps per stage, after which the step is rejected; 20.
 
     Reference: Kværnø (2004), BIT 44, 489-502.
     """
@@ -88,14 +88,15 @@ class Kvaerno5(AbstractIntegrator):
             rates, solved = carry
             base = y + h * ((a[i] * (jnp.arange(TABLEAU.stages) < i)) @ rates)
             rate = lambda k: flow.rate(t + c[i] * h, base + step * k)
-            # Newton steps that are round-off of the terms of a stage cannot be improved;
-            # without this bound rtol = 1e-12 never converges
+            # a Newton step that is round-off of the terms of a stage cannot be reduced; without
+            # this bound rtol = 1e-12 never converges
             small = lambda k: (
                 weight + ROUND_OFF * (jnp.abs(base) + jnp.abs(step * k)) / self.tolerance
             )
             size = lambda k, dk: jnp.sqrt(jnp.mean((step * dk / small(k)) ** 2))
-            # the rate of the stage before is the first guess; a matrix for the whole step is too
-            # far off where stiff directions turn: an elastic pendulum took four times the steps
+            # the rate of the previous stage is the initial guess; one matrix for the whole step is
+            # too inaccurate where stiff directions rotate: an elastic pendulum took four times the
+            # steps
             guess = rates[i - 1]
             solve = flow.newton(t + c[i] * h, base + step * guess, step)
             k, ok = self._solve(rate, solve, size, guess)
@@ -111,8 +112,8 @@ class Kvaerno5(AbstractIntegrator):
         )
 
     def _solve(self, rate, solve, size, guess):
-        """k with `k = rate(k)` by Newton steps `solve(rate(k) − k)` from a guess, and whether one
-        of them became as small as the tolerance by its `size`.
+        """Solve `k = rate(k)` by Newton steps `solve(rate(k) − k)` from a guess. Return k, and
+        whether the `size` of a step became as small as the tolerance.
         """
 
         def newton(carry):

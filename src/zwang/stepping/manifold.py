@@ -1,4 +1,4 @@
-"""A flow with a manifold to stay on: what a step asks of the motion that it integrates."""
+"""Interface of a flow on a constraint manifold, which a step integrates."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from zwang.stepping.base import Flow
 
 
 class Landing(NamedTuple):
-    """A step brought back to its constraints.
+    """End of a step after the projection onto the constraints.
 
     Attributes:
         y, error: state and error estimate.
-        violation: dimensionless position violation left.
-        slip: velocity residual left, relative to the velocities in it.
-        creep: rate at which it would let the dimensionless violation grow [1/s]; inf if unknown.
-        converged: whether the projection came to an end.
-        log_det: log-determinant of the rows at unit length, which dips where they lose rank.
+        violation: remaining dimensionless position violation.
+        slip: remaining velocity residual, relative to the velocities in it.
+        creep: rate at which `slip` increases the dimensionless violation [1/s]; inf if unknown.
+        converged: whether the projection converged.
+        log_det: log-determinant of the rows at unit length, which has a minimum where they lose
+            rank.
     """
 
     y: Float[Array, " n"]
@@ -31,37 +32,37 @@ class Landing(NamedTuple):
 
 
 class ManifoldFlow(Flow, Protocol):
-    """A flow whose steps can be brought back to its constraints, and which may change at
+    """Flow whose steps can be projected onto its constraints, and which may change at given
     instants.
     """
 
     @property
     def moves_by_velocity(self) -> bool:
-        """Whether velocities are the rates of the coordinates."""
+        """True if velocities are the rates of the coordinates."""
         raise NotImplementedError
 
     def longest_step(self, t, y) -> Float[Array, ""] | None:
-        """Upper limit of the step from (t, y) [s]; None where only its error limits it."""
+        """Return the upper limit of the step from (t, y) [s]; None if only the error limits it."""
         raise NotImplementedError
 
     def project_step(self, t, y, error) -> Landing:
-        """The step after the drift treatment."""
+        """Return the step after the drift treatment."""
         raise NotImplementedError
 
     def held_input(self, controller_state) -> Float[Array, " k"]:
-        """What acts between two changes, according to the controller state; empty if the flow
-        never changes.
+        """Return the input that is held between two changes, from the controller state; empty if
+        the flow never changes.
         """
         raise NotImplementedError
 
     def with_input(self, u: Float[Array, " k"]) -> ManifoldFlow:
-        """The flow while u acts."""
+        """Return the flow with the input u."""
         raise NotImplementedError
 
     def next_sample_time(self, controller_state) -> Float[Array, ""]:
-        """Time of the next change."""
+        """Return the time of the next change."""
         raise NotImplementedError
 
     def update_sample(self, due, t, y, controller_state):
-        """The controller state from (t, y) on, if a change is due."""
+        """Return the controller state from (t, y) on, if a change is due."""
         raise NotImplementedError

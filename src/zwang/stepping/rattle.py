@@ -1,4 +1,4 @@
-"""RATTLE: steps of one length that keep the structure of a conservative motion, for long runs."""
+"""RATTLE: a symplectic method with fixed steps for long runs of conservative systems."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from zwang.stepping.base import AbstractIntegrator, Flow, Step
 from zwang.thresholds import ALL_BUT_ZERO
 
 BLOCK, PROBES = 64, 9
-"""Instants looked at in one call for what the method cannot do; and how many before a run, spread
-over its duration, at several velocities.
+"""Number of instants that one call checks for properties that the method cannot integrate; and the
+number of instants checked before a run, spread over its duration, at several velocities.
 """
 STEP = Remedy("give zw.simulate step=", (("step", "give --step"),))
 UNSUITED = "Rattle keeps the energy of models with a constant mass matrix and forces of position"
@@ -33,27 +33,27 @@ HALVES = {
         0.79854399093482996340,
     ),
 }
-"""Lengths of the steps of order 2 that make up one of order 4 (Suzuki) or 6 (Kahan and Li), up to
-the one in the middle.
+"""Lengths of the steps of order 2 whose composition has order 4 (Suzuki) or 6 (Kahan and Li), up to
+the middle one.
 """
 
 
 class Rattle(AbstractIntegrator):
-    """The Störmer-Verlet method on the constraints, for a constant mass matrix and forces that
-    depend on q and t alone:
+    """Störmer-Verlet method on the constraints, for a constant mass matrix and forces that depend
+    on q and t alone:
 
         v½ = v + ½h (a(q) − M⁻¹Aᵀ(q) λ),    q₁ = q + h v½    with λ such that φ(q₁) = 0,
         v₁ = v½ + ½h a(q₁),    v₁ ← v₁ − A⊕ψ
 
-    It is symmetric and symplectic: where energy is kept, its error stays within bounds of order
-    h^order for a time that is longer than any run, where that of another method grows. Steps are of
-    one length, `simulate(..., step=...)`, which must divide the distance of samples. λ comes from
+    It is symmetric and symplectic. For a conservative system the energy error remains bounded by a
+    multiple of h^order for longer than any run, whereas that of other methods grows. The step is
+    fixed, `simulate(..., step=...)`, and must divide the distance of samples. λ is computed by
     repeated `A⊕(q) φ(q₁)` with one factor per step, dense or sparse. A run ends where the step is
-    too long to follow the constraints, which may be at a singular configuration;
-    `zw.methods.Dopri8()` crosses them all.
+    too long to follow the constraints, which may happen at a singular configuration;
+    `zw.methods.Dopri8()` crosses singular configurations.
 
     Attributes:
-        order: 2; 4 or 6 by composing 5 or 9 steps of order 2, for accuracies below some 1e-6.
+        order: 2, or 4 or 6 by composing 5 or 9 steps of order 2, for accuracies below about 1e-6.
 
     Reference: Andersen (1983), J. Comput. Phys. 52, 24-34; Hairer, Lubich and Wanner, Geometric
         Numerical Integration (2006), sections VII.1.4 and V.3.2.
@@ -67,7 +67,7 @@ class Rattle(AbstractIntegrator):
 
     @property
     def parts(self) -> tuple[float, ...]:
-        """Lengths of the steps of order 2 that make up a step, as parts of it."""
+        """Lengths of the composed steps of order 2, as fractions of the whole step."""
         half = HALVES[self.order]
         return (*half, *half[-2::-1])
 
@@ -82,8 +82,8 @@ class Rattle(AbstractIntegrator):
             moved, ok = _onto(flow, normals, t + length, q + length * v)
             aside = (moved - q) / length - v
             size = lambda w: flow.speed(t, q, w)
-            # a larger deflection follows no single branch: where rows lose rank, the normals at the
-            # start of a step say nothing about its end
+            # a larger deflection does not follow one branch: where rows lose rank, the normals at
+            # the start of a step are not those at its end
             ok = ok & (size(aside) <= 0.5 * size(v) + 2 * jnp.abs(length) * size(a))
             return t + length, moved, v + aside, 0.5 * length, solved & ok
 
@@ -141,15 +141,15 @@ class Rattle(AbstractIntegrator):
 
 
 def _direction(nv: int) -> np.ndarray:
-    """A direction of velocities in general position."""
+    """Return a direction of velocities in general position."""
     return np.random.default_rng(1983).standard_normal(nv)
 
 
 def _found_dependence(flow: Flow, t: np.ndarray, y: np.ndarray) -> list[tuple[float, str]]:
-    """Where M is not what it is at the first instant, or F depends on v: instants [s] and words."""
+    """Find where M changes or F depends on v; return instants [s] and descriptions."""
     changes = []
     for i in range(0, len(t), BLOCK):
-        # One compiled size: each block begins with the first instant, the last block is padded.
+        # blocks have one compiled size: each begins with the first instant, the last one is padded
         index = np.concatenate([[0], np.minimum(np.arange(i, i + BLOCK), len(t) - 1)])
         block = _dependence(flow, t[index], y[index], _direction(len(flow.split(y[0])[1])))
         changes.append(np.asarray(block)[:, 1 : 1 + min(BLOCK, len(t) - i)])
@@ -158,7 +158,7 @@ def _found_dependence(flow: Flow, t: np.ndarray, y: np.ndarray) -> list[tuple[fl
     for values, what in zip(
         changed, ("mass_matrix depends on q or t", "force depends on velocities"), strict=True
     ):
-        # What is not finite there is left to the step itself, which refuses it.
+        # values that are not finite are refused by the step itself
         at = np.flatnonzero(np.isfinite(values) & (values > 0))
         found += [(float(t[at[0]]), what)] if len(at) else []
     return sorted(found)
@@ -166,8 +166,8 @@ def _found_dependence(flow: Flow, t: np.ndarray, y: np.ndarray) -> list[tuple[fl
 
 @model_program
 def _dependence(flow, t, y, along):
-    """Changes of M, along a direction of (q, t) and since the first instant, and of F along a
-    direction of v, at v and away from it, shape (2, instants).
+    """Return the changes of M, along a direction of (q, t) and since the first instant, and of F
+    along a direction of v, at v and away from it, shape (2, instants).
     """
     dynamics = flow.dynamics
     mass = lambda t, y: dynamics.mass_as_given(flow.state(t, y)).given
@@ -188,8 +188,8 @@ def _dependence(flow, t, y, along):
 
 
 def _onto(flow: Flow, normals, t: Array, q: Array):
-    """q moved along fixed normals until φ is round-off, once at least, and whether that came to an
-    end.
+    """Move q along fixed normals until φ is round-off, at least once. Return q, and whether this
+    converged.
     """
 
     def correct(carry):
@@ -199,7 +199,7 @@ def _onto(flow: Flow, normals, t: Array, q: Array):
         return jnp.where(done, q, q - normals(phi)), size, i + 1, done
 
     start = (q, jnp.asarray(jnp.inf), 0, jnp.asarray(False))
-    # maximum number of corrections of q in one step; each reduces the residual by about the angle
-    # that the motion turns through in the step
+    # maximum number of corrections of q in one step; each multiplies the residual by about the
+    # angle through which the normals rotate in the step
     q, size, _, done = jax.lax.while_loop(lambda carry: ~carry[3] & (carry[2] < 50), correct, start)
     return q, done & jnp.isfinite(size)

@@ -1,8 +1,8 @@
-"""One step of a motion, from where a run is towards its next sample: the only text of it.
+"""One step of a motion towards its next sample.
 
-The compiled loop and the host, `zw.trajectory` with its derivatives and batches of it all take
-their steps by `attempt`. The state carries a derivative through a step; the step's length, being
-chosen by what happened, does not.
+The compiled loop, the host, `zw.trajectory` with its derivatives, and batches all take their steps
+by `attempt`. The state of a step is differentiated; the length of the step, which depends on the
+error of earlier steps, is not.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from zwang.thresholds import RESOLVED
 
 
 class Progress(NamedTuple):
-    """Where a run is between two chunks; `controller_state` is the flow's own.
+    """State of a run between two chunks; `controller_state` belongs to the flow.
 
-    `events` are the values of the event functions, inf for one that is spent: it has had its
-    effect, which keeps it at zero up to round-off, and counts again once it has been below a band
-    about zero; `largest` are the largest of them so far.
+    `events` are the values of the event functions. The value is inf for an event that has taken
+    effect and whose function is therefore zero up to round-off; the event is active again after its
+    function has been below a band about zero. `largest` are the largest values so far.
     """
 
     t: Float[Array, ""]
@@ -56,10 +56,11 @@ class Progress(NamedTuple):
     def begun(
         cls, t, y, h, events, controller_state=(), result: Array | Result = Result.SUCCESS
     ) -> Progress:
-        """Before the first step, of which h is the length to try; `events` are the values there.
+        """Return the progress before the first step, with the trial length h; `events` are the
+        values there.
 
-        Numbers are NumPy's: they are traced like JAX's, each of which would compile a program of
-        its own.
+        Numbers are NumPy arrays: they are traced like JAX arrays, but each JAX array would compile
+        a program to create it.
         """
         one, zero = host_array(1.0), host_array(0, int)
         return cls(
@@ -80,13 +81,13 @@ class Progress(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """One attempted step: where the run is after it, and what there is to keep of it.
+    """Attempted step, with the progress after it and the values to record.
 
     Attributes:
-        progress: where the run is.
+        progress: state of the run after the attempt.
         kept: whether the step was accepted.
-        on_sample: whether it ended on the sample that was aimed at.
-        moved: change of y by the projection at its end.
+        on_sample: whether it ended on the sample that is the target.
+        moved: change of y by the projection at the end of the step.
         violation, log_det, residual, applied, events: as in `History`.
     """
 
@@ -110,13 +111,13 @@ def attempt(
     tolerances: Tolerances,
     limit: Int[Array, ""] | int,
 ) -> Attempt:
-    """Try one step from where a run is towards the time `sample`.
+    """Attempt one step towards the time `sample`.
 
-    It is kept if its error is close enough, its equations were solved, it is finite, what the
-    projection left is acceptable, the constraints agree, and no event lies within it; an event is
-    approached by shorter steps until it lies at the end of one.
+    The step is accepted if its error is small enough, its equations were solved, it is finite, the
+    residuals after the projection are acceptable, the constraints are consistent, and no event lies
+    within it. An event is approached by shorter steps until it lies at the end of one.
     """
-    # a change at the very instant of the state belongs to the step that begins there
+    # a change at the instant of the state applies to the step that begins there
     due = flow.next_sample_time(p.controller_state) <= p.t
     controller_state = flow.update_sample(due, p.t, p.y, p.controller_state)
     target = jnp.minimum(sample, flow.next_sample_time(controller_state))
@@ -146,14 +147,14 @@ def attempt(
         t=keep(t, p.t),
         y=keep(landing.y, p.y),
         h=h_next,
-        # a step shortened to end on a sample has a small error, beside which the next would shrink
+        # the small error of a step shortened to end on a sample would make the next step shorter
         ratio=keep(jnp.where(hit, p.ratio, jnp.maximum(judged.ratio, RESOLVED)), p.ratio),
         ceiling=ceiling,
         events=keep(found.values, p.events),
         largest=keep(found.largest, p.largest),
         accepted=p.accepted + decided.kept,
         rejected=p.rejected + decided.refused,
-        # a product keeps the type: of another one the compiled loop is another program
+        # a product keeps the type; with another type the compiled loop would be another program
         refused=(p.refused + 1) * decided.refused,
         result=jnp.asarray(result, p.result.dtype),
         fired=jnp.where(decided.at_event, found.crossed, p.fired),
@@ -169,10 +170,10 @@ def attempt(
 
 
 def _aimed(p: Progress, target, tolerances: Tolerances, reach) -> tuple:
-    """Length and end of the step that is tried, and whether it ends on the target.
+    """Return the length and end of the step to attempt, and whether it ends on the target.
 
     A step that would end within a billionth of its length before the target is lengthened, so that
-    no sliver is left.
+    no tiny step remains.
     """
     wanted = jnp.minimum(jnp.minimum(p.h, tolerances.longest), p.ceiling)
     wanted = wanted if reach is None else jnp.minimum(wanted, reach)
@@ -181,15 +182,15 @@ def _aimed(p: Progress, target, tolerances: Tolerances, reach) -> tuple:
 
 
 class _Judged(NamedTuple):
-    """What a step is worth.
+    """Assessment of a step.
 
     Attributes:
-        ratio: its error over the one that it may have.
+        ratio: error of the step, divided by the tolerance.
         finite: whether it is finite and its equations were solved.
-        acceptable: whether it is, what it leaves of φ and ψ is small enough to go on from, and the
-            projection has moved q no farther than drift explains.
-        close: whether its error is small enough; always, for a fixed step.
-        contradicted: whether the constraints contradict each other at its start.
+        acceptable: whether it is finite, the remaining φ and ψ are small enough to continue, and
+            the projection has moved q no farther than drift explains.
+        close: whether the error is small enough; always, for a fixed step.
+        contradicted: whether the constraints contradict each other at the start of the step.
     """
 
     ratio: Float[Array, ""]
@@ -200,7 +201,7 @@ class _Judged(NamedTuple):
 
     @property
     def good(self) -> Bool[Array, ""]:
-        """Whether the step may be kept, as far as its end says."""
+        """True if the step may be accepted, apart from events and singular configurations."""
         return self.acceptable & self.close & ~self.contradicted
 
 
@@ -210,7 +211,7 @@ def _judged(
     before, after, error = without_derivative((p.y, landing.y, landing.error))
     ratio = error_ratio(error, before, after, tolerances.rtol, tolerances.atol)
     finite = jnp.all(jnp.isfinite(after)) & jnp.isfinite(ratio) & step.solved & landing.converged
-    # velocities may be moved far: at an impact, and where a row is about to vanish
+    # the projection may move velocities far: at an impact, and where a row is about to vanish
     moved = flow.split(after - without_derivative(step.y))[0]
     allowed = flow.split(tolerances.atol + tolerances.rtol * jnp.abs(after))[0]
     near = jnp.all(jnp.abs(moved) <= FARTHEST * allowed)
@@ -224,8 +225,8 @@ def _judged(
 
 
 class _Decided(NamedTuple):
-    """What becomes of a step: kept, shortened towards an event, or refused; `at_event` is a step
-    that is kept because its event lies at its end.
+    """Decision about a step: kept, shortened towards an event, or refused; `at_event` means that
+    the step is kept because its event lies at its end.
     """
 
     kept: Bool[Array, ""]
@@ -235,10 +236,11 @@ class _Decided(NamedTuple):
 
 
 def _clear(p: Progress, step: Step, judged: _Judged, tolerances: Tolerances):
-    """Lengths that keep the stages of a good step clear of a singular configuration, infinite if it
-    is to be kept; None if nobody asks (`Step.clear`).
+    """Return the lengths that keep the stages of a good step away from a singular configuration,
+    infinite if the step may be kept; None if not requested (`Step.clear`).
 
-    Where four steps in turn have not come clear, as a run may end or stay there, the next is kept.
+    After four consecutive attempts that did not succeed, because a run may end or remain there, the
+    next step is kept.
     """
     if step.clear is None:
         return None
@@ -247,8 +249,8 @@ def _clear(p: Progress, step: Step, judged: _Judged, tolerances: Tolerances):
 
 
 def _steered(p: Progress, h, clear, decided: _Decided, h_next, ceiling):
-    """`_ahead` where stages keep clear of singular configurations: a step that is shortened for the
-    sake of the next one says nothing about the length of that.
+    """Adapt the result of `_ahead` if stages keep away from singular configurations: the error of a
+    step that was shortened for the next one does not determine the length of the next.
     """
     beside = clear[0] < jnp.inf
     shortened = decided.kept & (h >= p.ceiling)
@@ -259,7 +261,7 @@ def _steered(p: Progress, h, clear, decided: _Decided, h_next, ceiling):
 def _decided(
     p: Progress, h, judged: _Judged, found: Crossed, clear, tolerances: Tolerances
 ) -> _Decided:
-    # a step that is refused anyway says nothing about events: its end may be far off
+    # events are ignored in a step that is refused anyway, because its end may be far off
     crossed = jnp.any(found.crossed)
     good = judged.good if clear is None else judged.good & (clear[0] == jnp.inf)
     at_event = crossed & good & ((h <= _resolution(p, tolerances)) | found.located)
@@ -269,10 +271,11 @@ def _decided(
 
 
 def _ahead(order: int, p, h, hit, judged: _Judged, found: Crossed, decided: _Decided, tolerances):
-    """The next step to try, and the ceiling that an event within this one sets to it.
+    """Return the next step to attempt, and the upper limit that an event within this step sets to
+    it.
 
-    A step that was shortened to end on a sample says nothing about the length of the next one, but
-    that it may be at least as long as the one that was wanted.
+    After a step that was shortened to end on a sample, the next step may be at least as long as the
+    step that was intended.
     """
     resolution, fixed = _resolution(p, tolerances), _is_fixed(tolerances)
     kept, approach = decided.kept, decided.approach
@@ -281,10 +284,10 @@ def _ahead(order: int, p, h, hit, judged: _Judged, found: Crossed, decided: _Dec
     h_next = jnp.where(approach, h * found.secant + 0.1 * resolution, h * growth)
     h_next = jnp.where(hit & kept, jnp.maximum(p.h, h * growth), h_next)
     h_next = jnp.where(fixed & kept, p.h, h_next)
-    # an event lies within the step that was tried last, less what has been stepped since
+    # an event lies within the last attempted step, less the distance stepped since
     ceiling = jnp.where(approach, h, jnp.where(kept, p.ceiling - h, p.ceiling))
-    # it may lie a little later than the longer step has said; where a step of many instants has not
-    # met it there is none
+    # it may lie a little later than the longer step indicated; a step of many instants that has not
+    # met it shows that there is none
     later = jnp.where(h > 100 * resolution, jnp.inf, jnp.maximum(resolution, 2 * h))
     beyond = jnp.where(approach, h, later)
     ceiling = jnp.where(ceiling <= 0.1 * resolution, beyond, ceiling)
@@ -292,7 +295,7 @@ def _ahead(order: int, p, h, hit, judged: _Judged, found: Crossed, decided: _Dec
 
 
 def _result(p: Progress, stuck, step: Step, judged: _Judged, decided: _Decided, limit):
-    """Whether the run goes on, and otherwise why not."""
+    """Return `SUCCESS` if the run continues, otherwise the reason why it ends."""
     result = jnp.where(decided.at_event, Result.STOPPED, Result.SUCCESS)
     result = jnp.where(stuck, _reason(judged.finite, judged.acceptable, step.solved, p.y), result)
     result = jnp.where(judged.contradicted, Result.INCONSISTENT, result)
@@ -301,7 +304,7 @@ def _result(p: Progress, stuck, step: Step, judged: _Judged, decided: _Decided, 
 
 
 def _reason(finite, kept, solved, y):
-    """Why no smaller step can be tried."""
+    """Return the reason why no smaller step can be attempted."""
     reason = jnp.where(
         finite, jnp.where(kept, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED), Result.NON_FINITE
     )
@@ -309,7 +312,7 @@ def _reason(finite, kept, solved, y):
 
 
 def _resolution(p: Progress, tolerances: Tolerances):
-    """The shortest step that time can resolve here."""
+    """Return the shortest step that float64 can resolve at this time."""
     return SMALLEST * (jnp.abs(p.t) + tolerances.duration)
 
 

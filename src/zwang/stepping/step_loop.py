@@ -1,12 +1,12 @@
-"""Stepping along the constraint manifold: one compiled program per model.
+"""Loop over steps along the constraint manifold, one compiled program per model.
 
-`advance` runs a chunk of steps and gives every accepted step back; the host calls it again with
-where it ended. State, sample times, tolerances, step and parameters are all traced, so that none of
-them compiles anything anew; between chunks the host shows progress, collects the steps and may stop
-without losing what was reached.
+`advance` takes a chunk of steps and returns every accepted step; the host calls it again with the
+progress at its end. State, sample times, tolerances, step and parameters are all traced, so that
+other values need no compilation. Between chunks the host shows progress, collects the steps and may
+stop without losing accepted steps.
 
-Samples are stepped to, not interpolated, and so are the instants at which the flow changes (a
-controller that holds its last control, `Progress.controller_state`).
+Steps end on samples, which are not interpolated, and on the instants at which the flow changes (a
+zero-order hold of a controller, `Progress.controller_state`).
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from zwang.stepping.step import Attempt, Progress, attempt
 from zwang.stepping.step_control import Tolerances
 
 CHUNK = 256
-"""Accepted steps per call: small enough for a progress bar, large enough that the call's 0.2 ms do
-not count.
+"""Accepted steps per call: small enough for a progress bar, large enough that the 0.2 ms of a call
+are negligible.
 """
 
 
 class History(Record):
-    """The accepted steps of one chunk.
+    """Accepted steps of one chunk.
 
-    `target` is the index of the sample that the step ended on, or −1; `applied` is what the flow
-    held during the step; `residual` is what was left of `A v̇ = b` at its start, `moved` the change
-    of y by the projection at its end, and `events` are the event functions there.
+    `target` is the index of the sample that the step ended on, or −1; `applied` is the input that
+    the flow held during the step; `residual` is the residual of `A v̇ = b` at its start, `moved` the
+    change of y by the projection at its end, and `events` the event functions there.
     """
 
     count: Int[Array, ""]
@@ -51,15 +51,15 @@ class History(Record):
 
     @classmethod
     def empty(cls, n: int, k: int, e: int) -> History:
-        """Room for a chunk of steps of n state variables, k held inputs and e events."""
+        """Return memory for a chunk of steps of n state variables, k held inputs and e events."""
         zero, table = jnp.zeros(CHUNK), lambda width: jnp.zeros((CHUNK, width))
         shapes = zero, table(n), jnp.full(CHUNK, -1), zero, zero, zero
         return cls(jnp.asarray(0), *shapes, table(k), table(n), table(e))
 
     def with_step(self, tried: Attempt, target) -> History:
-        """The same with a step added if it was kept; `target` is the sample it aimed at."""
-        # every attempt is written into the next free slot, which only a step that is kept uses up:
-        # the loop has no branch
+        """Return the history with a step added if it was accepted; `target` is its sample."""
+        # every attempt is written into the next free slot, and only an accepted step advances the
+        # slot, so that the loop has no branch
         slot, p = self.count, tried.progress
         return History(
             slot + tried.kept,
@@ -85,13 +85,13 @@ def advance(
     tolerances: Tolerances,
     limit: Int[Array, ""],
 ) -> tuple[Progress, History]:
-    """At most `CHUNK` accepted steps towards the times `targets` (padded with inf), at most `limit`
-    steps in all.
+    """Take at most `CHUNK` accepted steps towards the times `targets` (padded with inf), and at
+    most `limit` steps in all.
     """
 
     def running(carry):
         p, history, k = carry
-        # inf pads the targets and says that the chunk has no more samples
+        # inf pads the targets and marks the end of the samples of the chunk
         pending = jnp.isfinite(targets[jnp.minimum(k, CHUNK - 1)]) & (k < CHUNK)
         return (p.result == Result.SUCCESS) & (history.count < CHUNK) & pending
 

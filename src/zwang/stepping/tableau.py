@@ -10,8 +10,8 @@ import numpy as np
 
 @dataclasses.dataclass(frozen=True)
 class Tableau:
-    """Coefficients of a Runge-Kutta method, as nested tuples so that methods compare equal and
-    compile once.
+    """Coefficients of a Runge-Kutta method, as nested tuples, so that equal methods compare equal
+    and compile once.
 
     Attributes:
         c: nodes, one per stage.

@@ -1,4 +1,4 @@
-"""Drift: how the position residual φ and the velocity residual ψ are kept from growing.
+"""Treatments of drift, the growth of the position residual φ and the velocity residual ψ.
 
 | member | stage | after a step | violation | use it for |
 |---|---|---|---|---|
@@ -6,7 +6,7 @@
 | `Projection(stabilization=…)` | v projected, b | the same | round-off | stiff rheonomic problems |
 | `Baumgarte(α, β)` | `b − 2αψ − β²φ` | nothing | integration error | comparisons |
 | `Stabilized(BaumgarteGains(α, β))` | `b − αψ − βφ` | nothing | the same | comparisons |
-| `NoStabilization()` | nothing | nothing | grows | to see why the others exist |
+| `NoStabilization()` | nothing | nothing | grows | demonstration of drift |
 """
 
 from zwang.dynamics.drift.base import AbstractDrift as AbstractDrift

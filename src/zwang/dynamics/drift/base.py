@@ -1,6 +1,4 @@
-"""What every way to treat drift offers: the rate at a stage, and what happens to a finished
-step.
-"""
+"""Abstract treatment of drift: the rate at a stage, and the treatment of a finished step."""
 
 from __future__ import annotations
 
@@ -17,15 +15,15 @@ from zwang.objects.record import AbstractVar, Record
 
 
 class ProjectedStep(NamedTuple):
-    """A step after its drift was treated.
+    """Step after the treatment of drift.
 
     Attributes:
-        state: the state to go on from.
-        error: the step's error estimate for q and v, without what is no error.
-        violation: dimensionless position violation that remains.
-        slip: velocity residual that remains, relative to the velocities in it.
-        creep: rate at which it would let the dimensionless violation grow [1/s]; inf if unknown.
-        converged: whether the projection came to an end.
+        state: state from which the motion continues.
+        error: error estimate of q and v, without the component that the projection removes.
+        violation: remaining dimensionless position violation.
+        slip: remaining velocity residual, relative to the velocities in it.
+        creep: rate at which `slip` increases the dimensionless violation [1/s]; inf if unknown.
+        converged: whether the projection converged.
         log_det: log-determinant of the rows at unit length (`Gauss.log_det`).
     """
 
@@ -39,12 +37,12 @@ class ProjectedStep(NamedTuple):
 
 
 class Rate(Record):
-    """The equation of motion at one state.
+    """Solution of the equation of motion at one state.
 
     Attributes:
         q, v: q̇, shape (nq,), and v̇, shape (nv,).
-        phi, psi: residuals at the state, before it was projected.
-        equation: what the equation of motion was solved with.
+        phi, psi: residuals at the state before the projection.
+        equation: operands of the equation of motion.
     """
 
     q: Float[Array, " nq"]
@@ -55,33 +53,33 @@ class Rate(Record):
 
 
 class AbstractStabilization(Record):
-    """A term added to b."""
+    """Stabilization term that is added to b."""
 
     @abc.abstractmethod
     def gains(self) -> tuple:
-        """Velocity gain [1/s] and position gain [1/s²], each a number or one per row at that
-        level.
+        """Return the velocity gain [1/s] and the position gain [1/s²], each a number or one per row
+        at that level.
         """
 
     def term(self, dynamics: Dynamics, state: State) -> Float[Array, " m"]:
-        """`−(velocity gain) ψ − (position gain) φ`, zero on acceleration rows, shape (m,)."""
+        """Return `−(velocity gain) ψ − (position gain) φ`, shape (m,), 0 on acceleration rows."""
         phi, psi = dynamics.position_residual(state), dynamics.velocity_residual(state)
         return self.term_of(dynamics.constraints, phi, psi)
 
     def term_of(self, constraints, phi, psi) -> Float[Array, " m"]:
-        """The same where the residuals are known."""
+        """Return the term for known residuals."""
         velocity_gain, position_gain = self.gains()
         term = jnp.zeros(constraints.m).at[constraints.velocity_rows].add(-velocity_gain * psi)
         return term.at[constraints.position_rows].add(-position_gain * phi)
 
 
 class AbstractDrift(Record):
-    """How φ and ψ are kept from growing.
+    """Treatment of drift, which limits the growth of φ and ψ.
 
     Attributes:
         stabilization: a term added to b at the stages, or None.
-        projects: whether a settled step is on its constraints.
-        keeps_clear: whether stages are to keep clear of singular configurations.
+        projects: whether a finished step is on its constraints.
+        keeps_clear: whether stages must keep a distance from singular configurations.
     """
 
     stabilization: AbstractVar[AbstractStabilization | None]
@@ -89,21 +87,21 @@ class AbstractDrift(Record):
     keeps_clear: ClassVar[bool] = False
 
     def term(self, dynamics: Dynamics, state: State) -> Float[Array, " m"] | float:
-        """What is added to b."""
+        """Return the term that is added to b."""
         return 0.0 if self.stabilization is None else self.stabilization.term(dynamics, state)
 
     @abc.abstractmethod
     def equation(
         self, dynamics: Dynamics, state: State, treated: bool = True
     ) -> tuple[Float[Array, " holonomic"], Float[Array, " rows"], Equation]:
-        """φ and ψ at a state that may be off the constraints, and the equation of motion there.
+        """Return φ and ψ at a state that may be off the constraints, and the equation of motion
+        there.
 
-        Where `treated` is False, b and F are those of the state itself, without a projection of its
-        velocity.
+        If `treated` is False, b and F are those of the state without a projection of its velocity.
         """
 
     def rate(self, dynamics: Dynamics, state: State, treated: bool = True) -> Rate:
-        """`q̇, v̇` at a state that may be off the constraints."""
+        """Return `q̇, v̇` at a state that may be off the constraints."""
         phi, psi, equation = self.equation(dynamics, state, treated)
         acceleration, s = dynamics.acceleration(equation), equation.state
         along = dynamics.system.rate(s.q, s.v, s.t, dynamics.p)
@@ -117,8 +115,8 @@ class AbstractDrift(Record):
 
 
 def renormalized(dynamics: Dynamics, state: State) -> State:
-    """The state with its coordinates back on their manifold (unit quaternions), by an empty
-    retraction.
+    """Return the state with its coordinates projected onto their manifold (unit quaternions), by a
+    retraction along zero.
     """
     system = dynamics.system
     if system.retract is None:
@@ -127,14 +125,14 @@ def renormalized(dynamics: Dynamics, state: State) -> State:
 
 
 def corrections(dynamics: Dynamics, moving: Gauss, A: Float[Array, "m nv"], velocity, position):
-    """A⊕ of residuals at the velocity level and at the position level; one factor for all where
-    every constraint is holonomic.
+    """Apply A⊕ to residuals at the velocity level and at the position level, with one factor for
+    both if every constraint is holonomic.
 
     Args:
-        moving: the problem with the velocity-level rows of A.
+        moving: Gauss's problem with the velocity-level rows of A.
         velocity: residuals of the velocity-level rows, a list.
-        position: residuals of the holonomic rows, a list; they are corrected by the holonomic rows
-            alone.
+        position: residuals of the holonomic rows, a list; they are corrected with the holonomic
+            rows only.
 
     Returns:
         Two lists, each entry of shape (nv,).
@@ -143,7 +141,8 @@ def corrections(dynamics: Dynamics, moving: Gauss, A: Float[Array, "m nv"], velo
     if len(c.position_rows) == len(c.velocity_rows):
         change = moving.columns(jnp.stack([*velocity, *position], axis=1))
         return list(change[:n]), list(change[n:])
-    # rolling rows hold no coordinate: with them φ would be corrected along allowed motions only
+    # nonholonomic rows do not restrict coordinates: with them φ would be corrected along allowed
+    # motions only
     held = dynamics.gauss(moving.mass, A, c.position_rows)
     return [
         list(gauss.columns(jnp.stack(residuals, axis=1)))

@@ -1,4 +1,4 @@
-"""Baumgarte stabilization, in both conventions of the papers, and no treatment at all.
+"""Baumgarte stabilization in both conventions of the papers, and no treatment of drift.
 
 A stabilized constraint obeys `φ̈ + (velocity gain) φ̇ + (position gain) φ = 0` instead of `φ̈ = 0`.
 """
@@ -20,7 +20,7 @@ from zwang.inputs.call import misfits_named
 
 
 class BaumgarteGains(AbstractStabilization):
-    """`b ← b − α ψ − β φ` with gains per row if wanted (scara paper, eq. 52).
+    """Stabilization `b ← b − α ψ − β φ`, optionally with gains per row (scara paper, eq. 52).
 
     Attributes:
         alpha: velocity gain α [1/s], a number or shape (velocity rows,).
@@ -35,7 +35,8 @@ class BaumgarteGains(AbstractStabilization):
 
 
 class BaumgarteRates(AbstractStabilization):
-    """`b ← b − 2α ψ − β² φ`; critically damped for α = β (pseudoinverse paper, eq. 32).
+    """Stabilization `b ← b − 2α ψ − β² φ`, critically damped for α = β (pseudoinverse paper, eq.
+    32).
 
     Attributes:
         alpha: α [1/s].
@@ -50,14 +51,14 @@ class BaumgarteRates(AbstractStabilization):
 
 
 class Stabilized(AbstractDrift):
-    """Residuals are pulled towards zero by a term in b, and the state is left as integrated.
+    """Stabilization of residuals by a term in b, without a projection of the state.
 
-    Violations stay at the size of the integrator's error. For an unconverged or singular case use
-    `Projection`, which takes the same `stabilization` as a combination of both.
+    Violations remain of the order of the integration error. For singular configurations use
+    `Projection`, which accepts the same `stabilization` and combines both.
 
     Attributes:
         stabilization: `BaumgarteGains` or `BaumgarteRates`; None enforces only `φ̈ = 0`, so that
-            round-off and the start's violation grow (linearly, `Φ(t) = Φ₀ + t Φ̇₀`).
+            round-off and the initial violation grow (linearly, `Φ(t) = Φ₀ + t Φ̇₀`).
     """
 
     stabilization: AbstractStabilization | None = None
@@ -71,7 +72,7 @@ class Stabilized(AbstractDrift):
     def project_step(self, dynamics: Dynamics, state: State, error, target) -> ProjectedStep:
         state = renormalized(dynamics, state)
         size = dynamics.violation(dynamics.position_residual(state))
-        # nothing is projected, but crossings are found by log det whatever the treatment
+        # nothing is projected, but log det is needed to find crossings with every treatment
         return ProjectedStep(
             state,
             error,
@@ -85,11 +86,11 @@ class Stabilized(AbstractDrift):
 
 @misfits_named
 def Baumgarte(alpha, beta) -> Stabilized:
-    """Drift treatment `b ← b − 2α ψ − β² φ` (pseudoinverse paper, eq. 32); α, β in 1/s."""
+    """Return the treatment `b ← b − 2α ψ − β² φ` (pseudoinverse paper, eq. 32); α, β in 1/s."""
     return Stabilized(BaumgarteRates(alpha, beta))
 
 
 @misfits_named
 def NoStabilization() -> Stabilized:
-    """No drift treatment: `φ̈ = 0` only."""
+    """Return the treatment that enforces only `φ̈ = 0`."""
     return Stabilized(None)

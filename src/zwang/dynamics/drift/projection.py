@@ -1,4 +1,4 @@
-"""Projection onto the constraints, at every stage and after every step: the default."""
+"""Projection onto the constraints at every stage and after every step, the default treatment."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ from zwang.thresholds import MARGIN, ROUND_OFF
 
 
 class Projection(AbstractDrift):
-    """Crosses singular configurations by three projections with A⊕, all in the mass metric:
+    """Projection of stages, steps and errors with A⊕, in the mass metric:
 
         stage:  v ← v − A⊕ψ   before b is formed
         step:   q ← q ⊖ A⊕φ   until φ is round-off, then  v ← v − A⊕ψ
         error:  e ← (I − A⊕A) e   what the projection removes is no error of the step;
                                  that of q by holonomic rows alone, as rolling holds no coordinate
 
-    Off the constraints by ε, A demands the velocity ε/σ in a direction that is about to vanish;
-    that, and not the pseudoinverse, ruins the step of an adaptive integrator near a rank drop. The
-    rank decision at a stage is made no finer than the stage's own violation
-    (`AbstractPseudoinverse.relaxed`).
+    These projections make it possible to cross singular configurations. At a state that is off the
+    constraints by ε, A demands a velocity ε/σ in a direction whose singular value σ is about to
+    vanish. This velocity, and not the pseudoinverse, is the reason why an adaptive integrator fails
+    near a loss of rank. The threshold of the rank decision at a stage is therefore not smaller than
+    the violation of the stage (`AbstractPseudoinverse.relaxed`).
 
     Attributes:
-        iterations: maximum number of projection iterations after a step (default 8). Each refactors
-            once and corrects q once and v twice; one usually suffices.
-        velocity_corrections: minimum number of velocity corrections where a constraint is
-            nonholonomic, as it may be nonlinear in v (default 3).
+        iterations: maximum number of projection iterations after a step (default 8). Each computes
+            one factor and corrects q once and v twice; one iteration usually suffices.
+        velocity_corrections: minimum number of velocity corrections if a constraint is
+            nonholonomic, because it may be nonlinear in v (default 3).
         stabilization: a Baumgarte term to be used at the stages as well, or None.
     """
 
@@ -73,22 +74,22 @@ class Projection(AbstractDrift):
             )
             q = jnp.where(before > target, dynamics.move(state, -dq), state.q)
 
-            # the move has turned A by the angle `before`, which leaves that much of ψ; the same
-            # factor takes it, but for its square
+            # the move has rotated A by the angle `before`, which leaves a residual ψ of this order;
+            # the same factor removes it up to the square of the angle
             moved = State(q, state.v - dv, state.t)
             phi, psi = dynamics.residuals(moved)
             size = dynamics.violation(phi)
             dv = moving.correct(psi)
-            # what damping near a rank drop leaves, and the square of the move
-            # a row that is absent, which no correction reaches, counts by the longest one's length
+            # the residual that damping leaves near a loss of rank, and the square of the move a row
+            # that is absent, which no correction reaches, counts by the longest one's length
             unit = moving.units()
             slip = jnp.linalg.norm(unit * (psi - moving.A @ dv))
             square = before * jnp.linalg.norm(moving.scale * psi)
             speed = moving.mass.size(state.v)
-            # velocity residual, rows at unit length and relative to the speed, that a projection
-            # may leave; if damping leaves more, it is repeated
+            # largest velocity residual after a projection, rows at unit length and relative to the
+            # speed; the projection is repeated if damping leaves more
             tangent = slip + square <= ROUND_OFF * speed
-            # beside the velocities that ψ is made of, those of its drives included
+            # relative to the velocities whose sum is ψ, including those of drives
             imposed = jnp.linalg.norm(unit * (psi - moving.A @ moved.v))
             beside = jnp.maximum(speed + imposed, slip)
             creep = slip * dynamics.inverse_length
@@ -120,6 +121,6 @@ class Projection(AbstractDrift):
         state, error, size, slip, creep, _, log_det, _ = jax.lax.while_loop(
             lambda carry: ~carry[-1], correct, start
         )
-        # without a length no violation is known to be small
+        # without a length the violation cannot be assessed
         creep = jnp.where(dynamics.inverse_length > 0, creep, jnp.inf)
         return ProjectedStep(state, error, size, slip, creep, jnp.isfinite(size), log_det)

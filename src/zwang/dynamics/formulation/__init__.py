@@ -1,4 +1,4 @@
-"""Equations for the acceleration of a constrained system, interchangeable, each with any
+"""Interchangeable equations for the acceleration of a constrained system, each with any
 pseudoinverse.
 
 | member | equation | singular M | pseudoinverse of | flops, m = n |
@@ -10,12 +10,12 @@ pseudoinverse.
 | `LagrangeMultipliers` | pseudoinverse (23) | yes | [M Aᵀ; A 0], (n + m, n + m) | 168 n³ |
 | `Nullspace` | recursive (3.4) | yes | A, (m, n), and [SᵀM; A], (n + m, n) | 69 n³ |
 
-All of them take redundant rows. Each is a file called like its class.
+All of them accept redundant rows. Each is in the file with the name of its class.
 
-Singular M: as long as [M; A] has full column rank. Flops are those of the paper's tables, corrected
-(`operations`), leading terms. The library's own, `zwang.algebra.gauss`, is (31) with rows
-brought to unit length and one factor for many uses; the members here are the equations as the
-papers state them, to compare and to check with.
+M may be singular if [M; A] has full column rank. Flops are the leading terms of the tables of the
+paper, corrected (`operations`). By default zwang uses `zwang.algebra.gauss`, which is (31) with
+rows scaled to unit length and one factor for many right-hand sides. The members here are the
+equations as the papers state them, for comparisons and checks.
 """
 
 from zwang.dynamics.formulation.base import AbstractFormulation as AbstractFormulation

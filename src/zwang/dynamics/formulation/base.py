@@ -1,4 +1,4 @@
-"""What every formulation of the equation of motion offers."""
+"""Abstract formulation of the equation of motion."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from zwang.objects.record import AbstractClassVar, Record
 
 
 class AbstractFormulation(Record):
-    """An equation for the acceleration of a system `M v̇ = F + Aᵀλ` with constraints `A v̇ = b`.
+    """Equation for the acceleration of a system `M v̇ = F + Aᵀλ` with constraints `A v̇ = b`.
 
     Attributes:
-        equation: its name and number in the paper it is from.
-        singular_mass: whether M may be singular, as long as [M; A] has full column rank.
-        redundant_constraints: whether rows of A may depend on each other.
+        equation: name and number of the equation in its paper.
+        singular_mass: whether M may be singular if [M; A] has full column rank.
+        redundant_constraints: whether rows of A may be dependent.
     """
 
     equation: AbstractClassVar[str]
@@ -34,7 +34,7 @@ class AbstractFormulation(Record):
         b: Float[Array, " m"],
         pseudoinverse: AbstractPseudoinverse,
     ) -> Float[Array, " n"]:
-        """`v̇` [unit of v per s], shape (n,).
+        """Return `v̇` [unit of v per s], shape (n,).
 
         Args:
             M: mass matrix [kg, kg·m² …], shape (n, n), symmetric; singular only where the
@@ -42,17 +42,17 @@ class AbstractFormulation(Record):
             F: generalized force, all but constraint forces [N, N·m …], shape (n,).
             A: constraint matrix, shape (m, n).
             b: right-hand side of `A v̇ = b`, shape (m,), in the range of A.
-            pseudoinverse: how matrices are pseudoinverted, with its rank threshold.
+            pseudoinverse: method for pseudoinverses, with its rank threshold.
 
-        Nothing is raised, so that it runs inside compiled programs: where M is singular and must
-        not be, the result is not finite. Rows of A are taken as they are: equal units and lengths
-        are up to the caller.
+        No error is raised, because the method runs inside compiled programs: if M is singular and
+        must not be, the result is not finite. Rows of A are not scaled; the caller provides rows of
+        equal units and lengths.
         """
 
     @abc.abstractmethod
     def operations(self, m: int, n: int) -> dict[str, float]:
-        """Floating-point operations of each step for A of shape (m, n), M being diagonal where it
-        is inverted.
+        """Return the floating-point operations of each step for A of shape (m, n), with a diagonal
+        M where it is inverted.
 
         A product (m, n) by (n, p) counts `2mnp`, the pseudoinverse of an (m, n) matrix `4m²n + 8mn²
         + 9n³`, whatever method is used (pseudoinverse paper, section on the formulation,
@@ -65,15 +65,15 @@ class AbstractFormulation(Record):
 
 
 def columns(apply, X: Float[Array, "m k"]) -> Float[Array, "n k"]:
-    """`apply`, a linear map of vectors, on every column of X."""
+    """Apply a linear map of vectors to every column of X."""
     return jax.vmap(apply, in_axes=1, out_axes=1)(X)
 
 
 def null_projector(pinv: Pseudoinverse) -> Float[Array, "n n"]:
-    """`E = I − A⁺A`, the orthogonal projector onto the null space of A, symmetric.
+    """Return `E = I − A⁺A`, the symmetric orthogonal projector onto the null space of A.
 
-    Orthogonal in no metric: it adds up coordinates of unlike units. The motion does not depend on
-    them, round-off does.
+    It is orthogonal in the coordinates and not in a metric, so it adds coordinates of different
+    units. The motion does not depend on these units, but round-off does.
     """
     row_space = columns(pinv.solve, pinv.C)
     n = len(row_space)

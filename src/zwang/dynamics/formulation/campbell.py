@@ -1,4 +1,4 @@
-"""The pseudoinverse of the Lagrange matrix in blocks, for a positive definite mass matrix."""
+"""Block pseudoinverse of the Lagrange matrix for a positive definite mass matrix."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ class Campbell(AbstractFormulation):
 
         [M Aᵀ; A 0]⁺ = [M⁻¹ − H A M⁻¹, H; Hᵀ, −Q⁺]   (33)
 
-    and evaluated as `a + H (b − A a)`, one application of Q⁺. The condition number of Q is that of
-    `A M^-1/2` squared, and so is a rank threshold: singular values of Q are squares.
+    and is evaluated as `a + H (b − A a)`, with one application of Q⁺. The condition number of Q is
+    the square of that of `A M^-1/2`. A rank threshold also applies to squares, because singular
+    values of Q are squares.
 
     Reference: Campbell and Meyer (1979), Generalized Inverses of Linear Transformations.
     """
@@ -37,8 +38,8 @@ class Campbell(AbstractFormulation):
         return a + weighted.T @ Q.solve(b - A @ a)
 
     def operations(self, m, n):
-        """The rows of Table 3. Where it prints Q in `Aᵀ Q` and H, Q⁺ is meant; it counts `H b` as
-        if m were n.
+        """Return the rows of Table 3. The table prints Q in `Aᵀ Q` and H where Q⁺ is meant, and
+        counts `H b` as if m were n.
         """
         return {
             "M⁻¹": n,

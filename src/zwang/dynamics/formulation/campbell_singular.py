@@ -1,4 +1,4 @@
-"""The pseudoinverse of the Lagrange matrix in blocks, for a mass matrix that may be singular."""
+"""Block pseudoinverse of the Lagrange matrix for a mass matrix that may be singular."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class CampbellSingular(AbstractFormulation):
 
         [M Aᵀ; A 0]⁺ = [0 A⁺; A⁺ᵀ −A⁺ᵀR] + [I; −Rᵀ] Q [I −R]   (40)
 
-    and evaluated as `x + Q E (F − M x)`, `x = A⁺b`: `Q E = Q`, and E takes out what is not in the
-    range of `E M E`.
+    and is evaluated as `x + Q E (F − M x)` with `x = A⁺b`: `Q E = Q`, and E removes the component
+    that is not in the range of `E M E`.
 
-    `E M E + s A⁺A` is pseudoinverted in place of `E M E`, s the largest diagonal entry of M. On the
-    range of E both are the same, but where the constraints leave no freedom E M E is nothing but
-    round-off, 1e-32, among which a rank threshold relative to its own size finds a rank:
-    accelerations of 1e16.
+    The code computes the pseudoinverse of `E M E + s A⁺A` instead of `E M E`, where s is the
+    largest diagonal entry of M. On the range of E both are equal. If the constraints leave no
+    freedom, E M E is only round-off of 1e-32, in which a threshold relative to the largest singular
+    value finds a nonzero rank: accelerations of 1e16 would result.
 
-    M may be singular as long as [M; A] has full column rank; otherwise the accelerations that
-    nothing determines are zero. A⁺ and E are taken in no metric, and depend on the units of v where
-    these differ: see `null_projector`.
+    M may be singular if [M; A] has full column rank; otherwise undetermined accelerations are zero.
+    A⁺ and E are not computed in a metric, so they depend on the units of v if these differ
+    (`null_projector`).
 
     Reference: Campbell and Meyer (1979), Generalized Inverses of Linear Transformations.
     """
@@ -45,8 +45,8 @@ class CampbellSingular(AbstractFormulation):
         return x + Pseudoinverse(pseudoinverse, projected).solve(E @ (F - M @ x))
 
     def operations(self, m, n):
-        """The rows of Table 4. It prints I + M where eq. (41) has I − Q M, leaves out the product
-        Q M, and counts the last product with b as if m were n.
+        """Return the rows of Table 4. The table prints I + M where eq. (41) has I − Q M, omits the
+        product Q M, and counts the last product with b as if m were n.
         """
         return {
             "A⁺": SVD().flops(m, n),

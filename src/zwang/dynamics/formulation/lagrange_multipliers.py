@@ -14,11 +14,11 @@ class LagrangeMultipliers(AbstractFormulation):
     """`[M Aᵀ; A 0] [v̇; −λ] = [F; b]` (pseudoinverse paper, eq. 23, whose multipliers are −λ: here
     `Q_c = +Aᵀλ`).
 
-    The matrix is singular where rows of A depend on each other, so its pseudoinverse takes the
-    place of its inverse; v̇ is unique all the same, and λ is of least norm.
+    The matrix is singular if rows of A are dependent, so its pseudoinverse replaces its inverse. v̇
+    is unique nevertheless, and λ has least norm.
 
-    M may be singular as long as [M; A] has full column rank. M and A stand in one matrix with one
-    rank threshold: rows of A far from the size of M lose digits, or their rank.
+    M may be singular if [M; A] has full column rank. M and A are parts of one matrix with one rank
+    threshold: rows of A whose size differs much from that of M lose digits or rank.
     """
 
     equation: ClassVar[str] = "pseudoinverse (23)"
@@ -31,5 +31,5 @@ class LagrangeMultipliers(AbstractFormulation):
         return Pseudoinverse(pseudoinverse, matrix).solve(jnp.concatenate([F, b]))[:n]
 
     def operations(self, m, n):
-        """Counted here as in the paper, which has no table for it."""
+        """Count the operations by the rules of the paper, which has no table for this equation."""
         return {"[M Aᵀ; A 0]⁺": SVD().flops(n + m, n + m), "[v̇; −λ]": 2 * (n + m) ** 2}

@@ -1,4 +1,4 @@
-"""Forces projected along the directions that the constraints leave free."""
+"""Equation with forces projected onto the null space of A."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Nullspace(AbstractFormulation):
     """`[SᵀM; A] v̇ = [SᵀF; b]`, the columns of S a basis of the null space of A (recursive paper,
     eq. 3.4).
 
-    S is orthonormal, from a QR factorization with pivoting of `I − A⁺A`, whose rank is that which
-    the pseudoinverse has found in A. It has n columns, of which those after the (n − rank)-th are
-    zero, so that shapes do not depend on the rank; the stacked matrix, (n + m) × n, is
-    pseudoinverted. With `I − A⁺A` itself for S it would be `UdwadiaPhohomsiri`.
+    S is orthonormal, from a QR factorization with pivoting of `I − A⁺A`, and depends on the rank of
+    A that the pseudoinverse finds. It has n columns, of which those after the (n − rank)-th are
+    zero, so that shapes do not depend on the rank. The pseudoinverse of the stacked matrix, (n + m)
+    × n, is used. With S = `I − A⁺A` the equation would be `UdwadiaPhohomsiri`.
 
-    M may be singular as long as [M; A] has full column rank. Dependence on units: the stacked
-    matrix holds rows of SᵀM [kg, kg·m² …] and of A under one rank threshold, and S is orthonormal
-    in no metric, so that in mixed units round-off can reach order one.
+    M may be singular if [M; A] has full column rank. The result depends on units: the stacked
+    matrix contains rows of SᵀM [kg, kg·m² …] and of A under one rank threshold, and S is not
+    orthonormal in a metric, so that in mixed units round-off can reach order one.
 
     Reference: Orsino, recursive modular modelling of lumped-parameter systems, Proc. R. Soc. A,
         section 3.
@@ -36,11 +36,11 @@ class Nullspace(AbstractFormulation):
 
     def acceleration(self, M, F, A, b, pseudoinverse):
         E = null_projector(Pseudoinverse(pseudoinverse, A))
-        # the projector onto the null space has singular values 0 and 1; a border between round-off
-        # and 1 tells them apart
+        # the projector onto the null space has singular values 0 and 1; a threshold between
+        # round-off and 1 separates them
         basis = pivoted_qr(jax.lax.stop_gradient(E), ALL_BUT_ZERO)
-        # E leaves the basis as it is, and gives it its derivative: how the basis turns within the
-        # null space is immaterial
+        # multiplying by E does not change the basis but gives its derivative: a rotation of the
+        # basis within the null space has no effect
         S = E @ (
             basis.Q * (basis.keep & (jnp.trace(E) > 0.5))
         )  # without freedom E is round-off, trace and all
@@ -48,8 +48,8 @@ class Nullspace(AbstractFormulation):
         return stacked.solve(jnp.concatenate([S.T @ F, b]))
 
     def operations(self, m, n):
-        """Counted here as in the paper on pseudoinverses, which has no table for it; QR with Q:
-        `8n³/3`.
+        """Count the operations by the rules of the pseudoinverse paper, which has no table for this
+        equation; QR with Q takes `8n³/3`.
         """
         return {
             "A⁺": SVD().flops(m, n),

@@ -1,4 +1,4 @@
-"""The fundamental equation of Udwadia and Kalaba."""
+"""Fundamental equation of Udwadia and Kalaba."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class UdwadiaKalaba(AbstractFormulation):
     M^-1/2 is never formed: any W with `W Wᵀ = M⁻¹` gives the same `W (A W)⁺`, and
     `zwang.algebra.mass_matrix` has `W = L⁻ᵀ` of `M = L Lᵀ`.
 
-    With `b − 2α ψ − β² φ` in place of b it is eq. (32).
+    With `b − 2α ψ − β² φ` in place of b this is eq. (32).
 
     Reference: Udwadia and Kalaba (1992), Proc. R. Soc. Lond. A 439, 407-410.
     """
@@ -31,7 +31,7 @@ class UdwadiaKalaba(AbstractFormulation):
         return a + mass.unweigh(D.solve(b - A @ a))
 
     def operations(self, m, n):
-        """The rows of Table 2, of which three are printed as if m were n."""
+        """Return the rows of Table 2, three of which are printed as if m were n."""
         return {
             "M⁻¹": n,
             "M^-1/2": n,

@@ -1,4 +1,4 @@
-"""The equation of Udwadia and Phohomsiri for mass matrices that may be singular."""
+"""Equation of Udwadia and Phohomsiri for mass matrices that may be singular."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ class UdwadiaPhohomsiri(AbstractFormulation):
     """`v̇ = M̄⁺ [F; b] + (I − M̄⁺M̄) η` with `M̄ = [(I − A⁺A) M; A]`, η = 0 (pseudoinverse paper,
     eq. 42-43).
 
-    `I − A⁺A` is applied to F as well, which changes nothing, `M̄⁺ [F; b] = M̄⁺ [(I − A⁺A) F; b]`,
-    but leaves a right-hand side in the range of M̄. A nonideal force c adds to F.
+    `I − A⁺A` is applied to F as well. This does not change the result,
+    `M̄⁺ [F; b] = M̄⁺ [(I − A⁺A) F; b]`, but puts the right-hand side into the range of M̄. A
+    nonideal force c is added to F.
 
-    M may be singular as long as [M; A] has full column rank; otherwise η = 0 picks the shortest of
-    all accelerations. M̄ stacks forces upon constraint rows, and the projector is taken in no
-    metric: in mixed units its rank threshold and round-off depend on them (`null_projector`).
+    M may be singular if [M; A] has full column rank; otherwise η = 0 selects the acceleration of
+    least norm. M̄ stacks force rows on constraint rows, and the projector is not computed in a
+    metric: in mixed units, rank threshold and round-off depend on the units (`null_projector`).
 
     Reference: Udwadia and Phohomsiri (2006), Proc. R. Soc. A 462, 2097-2117.
     """
@@ -34,8 +35,8 @@ class UdwadiaPhohomsiri(AbstractFormulation):
         return M_bar.solve(jnp.concatenate([E @ F, b]))
 
     def operations(self, m, n):
-        """The rows of Table 5. Their sum has 20n³; Tables 1 and 6 print 11n³, without the 9n³ of
-        the second pseudoinverse.
+        """Return the rows of Table 5. Their sum has 20n³; Tables 1 and 6 print 11n³, without the
+        9n³ of the second pseudoinverse.
         """
         return {
             "A⁺": SVD().flops(m, n),

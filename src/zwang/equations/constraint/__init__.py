@@ -1,16 +1,16 @@
-"""Constraints: functions in, `A v̇ = b` out.
+"""Constraints, stated by functions and converted to `A v̇ = b`.
 
-| class | given as | kept at | file |
+| class | given as | enforced at | file |
 |---|---|---|---|
 | `Holonomic` | φ(q, t, p) = 0, scleronomic or rheonomic | position and velocity | `holonomic.py` |
 | `Nonholonomic` | ψ(q, v, t, p) = 0, linear in v or not | velocity | `nonholonomic.py` |
-| `Inequality` | g(q, t, p) ≥ 0, which pushes only | position and velocity | `inequality.py` |
+| `Inequality` | g(q, t, p) ≥ 0, unilateral | position and velocity | `inequality.py` |
 | `DryFriction` | s(q, v, t, p) = 0 up to a force, then sliding | velocity | `dry_friction.py` |
-| `AccelerationConstraint` | A, b outright | acceleration | `acceleration.py` |
+| `AccelerationConstraint` | A, b directly | acceleration | `acceleration.py` |
 
-`level.py` says what each level has: residuals, units, and the cone of its multipliers.
-`equation.py` makes `A` and `b` from all of them by one automatic-differentiation rule;
-`jacobian.py` says by how many derivatives.
+`level.py` defines the levels: residuals, units, and the cone of admissible multipliers.
+`equation.py` computes `A` and `b` of all constraints by one rule of automatic differentiation;
+`jacobian.py` determines the number of derivatives that it takes.
 """
 
 from zwang.equations.constraint.acceleration import AccelerationConstraint as AccelerationConstraint

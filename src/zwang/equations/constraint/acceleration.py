@@ -1,4 +1,4 @@
-"""Constraints given outright as A(q, v, t) v̇ = b(q, v, t)."""
+"""Constraints stated directly as A(q, v, t) v̇ = b(q, v, t)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from zwang.inputs.tracing import returned
 
 
 class AccelerationConstraint(AbstractConstraint):
-    """A relation between accelerations, with nothing to be kept at position or velocity level:
+    """Relation between accelerations that has no residual at position or velocity level:
 
         A(q, v, t, p) v̇ = b(q, v, t, p)
 

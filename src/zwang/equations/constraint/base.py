@@ -1,4 +1,4 @@
-"""What every constraint has in common."""
+"""Abstract base classes of all constraints."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from zwang.inputs.tracing import returned
 from zwang.objects.record import AbstractVar, Record
 
 NONIDEAL = "(q, v, t, p, ideal_force) → c of shape (nv,)"
-"""How `nonideal` of a constraint is called."""
+"""Signature of `nonideal` of a constraint."""
 
 
 class AbstractConstraint(Record):
-    """One named group of constraint rows.
+    """Named group of constraint rows.
 
-    Each kind answers with what it knows: a position residual φ (holonomic), a velocity residual ψ
-    (holonomic through its time derivative, or nonholonomic), or `A, b` outright.
-    `zwang.equations.constraint.equation` turns all of them into `A v̇ = b`.
+    Each kind of constraint provides a position residual φ (holonomic), a velocity residual ψ
+    (nonholonomic, or the time derivative of φ), or `A` and `b` directly.
+    `zwang.equations.constraint.equation` converts all of them to `A v̇ = b`.
 
     Attributes:
         name: the constraint's name in results, plots and messages.
         nonideal: `(q, v, t, p, ideal_force)` → c [N, N·m …], shape (nv,); the impressed force of a
-            constraint that does work under virtual displacements (servo paper, eq. 12-13), `None`
-            for an ideal one. `ideal_force` is this constraint's own generalized force `Aᵢᵀλᵢ`
-            that acts beside c, shape (nv,), so that Coulomb friction can depend on it. Of a
-            constraint with parts of their own names, `ideal_force` and c have a row for each part,
-            shape (parts, nv).
+            constraint that does work under virtual displacements (servo paper, eq. 12-13), or
+            `None` for an ideal constraint. `ideal_force` is the generalized force `Aᵢᵀλᵢ` of this
+            constraint in the presence of c, shape (nv,), so that Coulomb friction can depend on it.
+            For a constraint with named parts, `ideal_force` and c have a row for each part, shape
+            (parts, nv).
     """
 
     name: AbstractVar[str]
@@ -44,8 +44,9 @@ class AbstractConstraint(Record):
     @property
     @abc.abstractmethod
     def level(self) -> AbstractLevel:
-        """What it is given by: `zwang.equations.constraint.level` has `POSITION`, `VELOCITY`,
-        `ACCELERATION`, and `GAP`, `ONE_WAY` and `FRICTION`, which let go.
+        """Level at which the constraint is stated: `POSITION`, `VELOCITY` or `ACCELERATION` of
+        `zwang.equations.constraint.level`, or `GAP`, `ONE_WAY` or `FRICTION`, which can become
+        inactive.
         """
 
     def __repr__(self) -> str:
@@ -53,37 +54,39 @@ class AbstractConstraint(Record):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Names under which its rows are reported, each with as many rows: its own, or those of the
-        like constraints that are evaluated together.
+        """Names under which the rows are reported, each for the same number of rows: the name of
+        the constraint, or the names of the equal constraints that are evaluated together.
         """
         return (self.name,)
 
     @property
     def row_units(self) -> tuple[str, ...]:
         """Unit of the residual in each row of one part, φ at position level and ψ at velocity
-        level: one for all rows, one per row, or none where it is not stated.
+        level: one unit for all rows, one per row, or none if it is not stated.
 
-        It names what a multiplier is: where φ is in metres, λ is a force in newtons.
+        The unit determines that of the multiplier: if φ is in metres, λ is a force in newtons.
         """
         return ()
 
     @property
     def residual_units(self) -> tuple[str, str]:
-        """Units of φ and ψ, `MIXED` where rows differ."""
+        """Units of φ and ψ, `MIXED` if rows differ."""
         return self.level.units(self.row_units or ("",))
 
     @property
     def equally_long(self) -> tuple[AbstractConstraint, ...]:
-        """Constraints that have as many rows together as this one; none if it is to be asked."""
+        """Constraints that together have as many rows as this one; empty if the function of this
+        constraint has to be evaluated to count its rows.
+        """
         return ()
 
     @property
     def is_full(self) -> bool:
-        """Whether each row is taken to depend on all velocities, without a look at its function."""
+        """True if every row is assumed to depend on all velocities, whatever its function is."""
         return False
 
     def impressed(self, q, v, t, p, ideal: Float[Array, "parts nv"]) -> Float[Array, "parts nv"]:
-        """c of each part from the parts' own ideal forces; only of a nonideal constraint."""
+        """Return c of each part from the ideal forces of the parts, for a nonideal constraint."""
         assert self.nonideal is not None
         given = ideal[0] if self.parts == (self.name,) else ideal
         what = f"constraint {self.name!r}: nonideal(q, v, t, p, ideal_force)"
@@ -96,17 +99,19 @@ class AbstractConstraint(Record):
         return c.reshape(ideal.shape)
 
     def position_residual(self, system: System, q, t, p) -> Float[Array, " rows"]:
-        """`φ(q, t)`; only at position level."""
+        """Return `φ(q, t)`, at position level only."""
         raise NotImplementedError
 
     def velocity_residual(self, system: System, q, v, t, p) -> Float[Array, " rows"]:
-        """`ψ(q, v, t)`; at position and velocity level."""
+        """Return `ψ(q, v, t)`, at position and velocity level."""
         raise NotImplementedError
 
     def residuals(
         self, system: System, q, v, t, p
     ) -> tuple[Float[Array, " holonomic"], Float[Array, " rows"]]:
-        """φ and ψ together, which share most of what they need; φ is empty at velocity level."""
+        """Return φ and ψ together, because they share most operations; φ is empty at velocity
+        level.
+        """
         return self.level.residuals(self, system, q, v, t, p)
 
     def differentiated(self, system: System, q, v, t, p) -> tuple:
@@ -117,15 +122,15 @@ class AbstractConstraint(Record):
     def acceleration_rows(
         self, system: System, q, v, t, p
     ) -> tuple[Float[Array, "rows nv"], Float[Array, " rows"]]:
-        """`A, b` of `A v̇ = b`; only at acceleration level."""
+        """Return `A` and `b` of `A v̇ = b`, at acceleration level only."""
         raise NotImplementedError
 
 
 class AbstractRows(AbstractConstraint):
-    """The rows that one function returns, of one constraint or of like ones with their own names.
+    """Rows that one function returns, of one constraint or of several equal named constraints.
 
     Attributes:
-        labels: names of the like constraints; none where it is one.
+        labels: names of the equal constraints; empty for a single constraint.
         unit: of the residual, one for all rows, one per row (of one part), or none.
     """
 
@@ -142,7 +147,7 @@ class AbstractRows(AbstractConstraint):
 
 
 class AbstractPosition(AbstractRows):
-    """Rows that are given by a residual φ of positions."""
+    """Rows that are stated by a position residual φ."""
 
     @property
     def level(self) -> AbstractLevel:
@@ -160,16 +165,17 @@ class AbstractPosition(AbstractRows):
 
 
 def checked_units(given: str | Sequence[str], name: str) -> tuple[str, ...]:
-    """The units of a residual, one for all rows or one per row."""
+    """Check the units of a residual, one for all rows or one per row, and return them."""
     said = f"constraint {name!r}: unit"
     return (text(given, said),) if isinstance(given, str) else texts(given, said)
 
 
 def number_of(given: Any, p: PyTree) -> Any:
-    """A number, the parameter of a name, or what a function makes of the parameters.
+    """Return a number that is given directly, as the name of a parameter, or as a function of the
+    parameters.
 
     Raises:
-        ModelError: for a name that is no parameter.
+        ModelError: if there is no parameter of this name.
     """
     if callable(given):
         return given(p)

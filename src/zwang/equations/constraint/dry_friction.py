@@ -1,4 +1,4 @@
-"""Dry friction that sticks and slides, as a constraint that lets go."""
+"""Dry friction with sticking and sliding, as a constraint whose force is bounded."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from zwang.objects.record import field
 
 
 class DryFriction(AbstractConstraint):
-    """Coulomb's law of dry friction along a sliding velocity s, one number or two:
+    """Coulomb's law of dry friction for a sliding velocity s with one or two components:
 
-        s(q, v, t, p) = 0 with a force |f| ≤ μ₀ N    it sticks
-        f = −μ N s/|s|                               it slides
+                s(q, v, t, p) = 0 with a force |f| ≤ μ₀ N    sticking
+        f = −μ N s/|s|                               sliding
 
-    While it sticks it is a constraint like any other, and lets go where the force that this asks
-    for would exceed μ₀ N. While it slides its force follows the load N, which it may change. It
-    sticks again where s comes back to zero, if μ₀ N suffices there.
+    A sticking contact is an ordinary constraint. It begins to slide when the constraint force would
+    exceed μ₀ N. The force of a sliding contact follows the load N, which the friction may change.
+    The contact sticks again when s returns to zero, if μ₀ N is large enough there.
 
     Args:
-        slip: `(q, v, t, p)` → sliding velocity s, linear in v: one number, of a contact in the
-            plane along its tangent [m/s], of a hinge its rate [rad/s]; or two, of a contact in
-            space along two directions of its tangent plane that are at right angles and of unit
-            length.
+        slip: `(q, v, t, p)` → sliding velocity s, linear in v. It has one component for a contact
+            in the plane, along its tangent [m/s], or for a hinge, its rate [rad/s]. It has two
+            components for a contact in space, along two orthogonal unit vectors of its tangent
+            plane.
         load: the load N: a number, the name of a parameter, a function of the parameters, or the
-            name of the constraint whose force it is: of a `zw.Inequality` λ, of joints the length
-            of λ of their rows. Times μ it must be the force that does work on s: the coefficient of
-            a hinge of radius r is μ r [m].
-        static: coefficient μ₀ while it sticks; the name of a parameter, or a function of the
+            name of the constraint whose force is the load: λ of a `zw.Inequality`, or the norm of λ
+            of the rows of a joint. The product μ N must be the force that does work on s: the
+            coefficient of a hinge of radius r is μ r [m].
+        static: coefficient μ₀ of sticking: a number, the name of a parameter, or a function of the
             parameters.
-        kinetic: μ while it slides, likewise; that of `static` by default. A function takes
-            `(speed, p)`: Stribeck's curve.
-        load_rows: which rows of the constraint that it names are the load, of joints that transmit
-            moments, too; all by default.
+        kinetic: coefficient μ of sliding, given in the same way, equal to `static` by default. A
+            function is called with `(speed, p)`, for example for a Stribeck curve.
+        load_rows: rows of the constraint named by `load` that form the load, for joints that also
+            transmit moments; all by default.
         name: name in results; "friction" by default.
-        unit: unit of s, such as "m/s", whose multiplier is then the force in newtons.
+        unit: unit of s; for "m/s" the multiplier is the force in newtons.
 
     Raises:
         ModelError: if the sliding velocity has more than two components.
@@ -92,7 +92,7 @@ class DryFriction(AbstractConstraint):
 
     @property
     def nonideal(self) -> None:
-        """None: its force is no function of its own ideal force (`sliding_force`)."""
+        """None, because the force is not a function of the ideal force (`sliding_force`)."""
         return None
 
     @property
@@ -118,23 +118,23 @@ class DryFriction(AbstractConstraint):
         return s.reshape(-1)
 
     def normal_load(self, p, multipliers: Float[Array, " rows"] | None) -> Float[Array, ""]:
-        """N, given the multipliers of the constraint that it names, if it names one."""
+        """Return N from the multipliers of the constraint named by `load`, if it names one."""
         if multipliers is None:
             return number_of(self.load, p)
         return length(multipliers[np.array(self.load_rows)] if self.load_rows else multipliers)
 
     def limit(self, p, load) -> Float[Array, ""]:
-        """Largest force that sticks, `μ₀ N`."""
+        """Return the largest force of sticking, `μ₀ N`."""
         return number_of(self.static, p) * load
 
     def kinetic_coefficient(self, speed, p) -> Float[Array, ""]:
-        """μ while it slides with a speed."""
+        """Return μ at a sliding speed."""
         return self.kinetic(speed, p) if callable(self.kinetic) else number_of(self.kinetic, p)
 
     def sliding_force(self, q, v, t, p, load, direction, straight) -> Float[Array, " nv"]:
-        """`−μ N (∂s/∂v)ᵀ s/|s|`; where it slides straight on, along the direction that is given:
-        while its zero is looked for, s may come to the other side. `−μ₀ N` along one of length
-        two, where it gives all it may and does not slide.
+        """Return `−μ N (∂s/∂v)ᵀ s/|s|`. For sliding along a fixed direction, `direction` takes the
+        place of s/|s|, because s may change its sign while its zero is searched for. A direction of
+        length two denotes friction at its limit without sliding, with the force `−μ₀ N`.
         """
         s, pull = jax.vjp(lambda v: self.sliding_velocity(q, v, t, p), v)
         spent = gives_all(direction)
@@ -146,8 +146,8 @@ class DryFriction(AbstractConstraint):
 
 
 def gives_all(direction: Float[Array, " tangents"]) -> Bool[Array, ""]:
-    """Whether a direction is that of friction which gives all it may without sliding: of length
-    two, where one that slides has one, or √2 if it turns.
+    """Return whether a direction denotes friction at its limit without sliding. Such a direction
+    has length 2; that of sliding has length 1, or √2 if the direction of sliding changes.
     """
     return jnp.sum(direction**2) > 3
 

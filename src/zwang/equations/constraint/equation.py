@@ -1,14 +1,15 @@
-"""A v̇ = b for every kind of constraint, from functions, by one rule.
+"""Computation of A v̇ = b from the functions of all kinds of constraints, by one rule.
 
 With ψ = φ̇ for a holonomic constraint and ψ itself for a nonholonomic one,
 
     A = ∂ψ/∂v,    b = −(dψ/dt at fixed v) = −(∂ψ/∂q · N v + ∂ψ/∂t),
 
-one `jvp` along (q̇ = N v, ṫ = 1). Acceleration constraints add their rows as they are. Rows keep
-the order of the constraints.
+which is one `jvp` along (q̇ = N v, ṫ = 1). Acceleration constraints add their rows unchanged. Rows
+are in the order of the constraints.
 
-A row may be switched off along a run (`zw.Switch`): it stays where it is with A, b, φ and ψ all
-zero, which every part treats as absent, so that one compiled program serves all topologies.
+A row may be switched off during a run (`zw.Switch`). It keeps its place, and its A, b, φ and ψ are
+zero. All parts of the library treat such a row as absent, so one compiled program serves all
+topologies.
 """
 
 from __future__ import annotations
@@ -37,18 +38,20 @@ from zwang.thresholds import ROUND_OFF
 
 
 class Constraints(Record):
-    """All constraints of a model, in order, with their rows counted.
+    """All constraints of a model in their order, with the numbers of their rows.
 
     Attributes:
         members: the constraints.
-        sizes: rows of each; the rows of one that has several parts are theirs in turn.
+        sizes: number of rows of each; the rows of a constraint with several parts are in the order
+            of the parts.
         system: the system they act on.
-        on: which rows are switched on, shape (m,); None where all are, always.
-        sliding: of each row of dry friction the direction in which it slides, 1 or −1, and 0 where
-            it does not, shape (m,); None where none ever does. Two rows have the components of the
-            direction where it slides straight on, which are on and hold s across it at zero; both
-            have 1 where it turns.
-        entries: where A can have entries.
+        on: mask of the rows that are switched on, shape (m,); None if all rows are always on.
+        sliding: direction of sliding for each row of dry friction, 1 or −1, and 0 for a row that
+            does not slide, shape (m,); None if the model has no sliding friction. For a friction
+            with two rows that slides in a fixed direction, these are the components of the
+            direction; the rows are on and hold the component of s normal to it at zero. Both are 1
+            if the direction changes.
+        entries: structural nonzeros of A.
     """
 
     members: tuple[AbstractConstraint, ...]
@@ -94,7 +97,7 @@ class Constraints(Record):
 
     @property
     def owners(self) -> dict[str, AbstractConstraint]:
-        """The constraint that each part belongs to, by name."""
+        """Constraint to which each part belongs, by the name of the part."""
         return {part: c for c in self.members for part in c.parts}
 
     @property
@@ -112,26 +115,26 @@ class Constraints(Record):
         return slices
 
     def owner(self, row: int) -> tuple[str, slice]:
-        """Name and rows of the constraint, or of the part of one, that a row belongs to."""
+        """Return the name and the rows of the constraint, or of its part, that contains a row."""
         return next((n, s) for n, s in self.row_slices.items() if s.start <= row < s.stop)
 
     def worst(self, size: np.ndarray) -> str:
-        """Name of the constraint, or of the part of one, with the largest of the sizes of rows."""
+        """Return the name of the constraint, or of its part, with the row of largest `size`."""
         slices = self.row_slices
         return max(slices, key=lambda name: float(size[slices[name]].max(initial=0.0)))
 
     def rows_of(self, c: AbstractConstraint) -> slice:
-        """The rows of one member, all its parts."""
+        """Return the rows of one member, including all its parts."""
         slices = self.row_slices
         return slice(slices[c.parts[0]].start, slices[c.parts[-1]].stop)
 
     @property
     def one_sided_rows(self) -> np.ndarray:
-        """Indices of the rows that are gaps."""
+        """Indices of the rows of inequalities."""
         return self.rows_where(lambda level: level.cone is Cone.PUSHES)
 
     def openings(self, q, v, t, p) -> Float[Array, " gaps"]:
-        """How far each gap is open; of a one-way velocity that."""
+        """Return the value of each gap; for a one-way constraint its velocity."""
         found = [
             x.position_residual(self.system, q, t, p)
             if x.level.has_phi
@@ -143,12 +146,12 @@ class Constraints(Record):
 
     @property
     def has_ends(self) -> bool:
-        """Whether any gap has ends."""
+        """True if any gap has ends (`within`)."""
         return any(isinstance(c, Inequality) and c.within is not None for c in self.members)
 
     def beyond(self, q, t, p) -> Float[Array, " gaps"] | None:
-        """By how much each gap is beyond its ends, round-off of the largest coordinate apart;
-        negative where there is a gap, None if none has ends.
+        """Return the distance of each gap beyond its ends, less the round-off of the largest
+        coordinate. It is negative within the ends. The result is None if no gap has ends.
         """
         if not self.has_ends:
             return None
@@ -159,7 +162,9 @@ class Constraints(Record):
 
     @property
     def loose(self) -> tuple[str, ...]:
-        """Names of what may let go; none where it is decided how all of them are held."""
+        """Names of the constraints that may become inactive or slide; empty if the active set is
+        fixed.
+        """
         if self.sliding is not None:
             return ()
         return tuple(x for c in self.members if c.level.lets_go for x in c.parts)
@@ -169,14 +174,14 @@ class Constraints(Record):
         """Every dry friction."""
         slices = self.row_slices
         return [
-            # its own name is that of a parameter, as it cannot load itself
+            # a friction cannot be its own load: its own name refers to a parameter
             Friction(slices[c.name], None if c.load == c.name else slices.get(str(c.load)), c)
             for c in self.members
             if isinstance(c, DryFriction)
         ]
 
     def sliding_pulls(self, q, v, t, p) -> dict[str, Float[Array, " nv"]]:
-        """Force by a unit of its load of each dry friction that slides or gives all it may, by
+        """Return the force per unit of load of each dry friction that slides or is at its limit, by
         name.
         """
         pulls: dict[str, Float[Array, " nv"]] = {}
@@ -192,12 +197,12 @@ class Constraints(Record):
     def ideal_forces(
         self, c: AbstractConstraint, A, multipliers: Float[Array, " m"]
     ) -> Float[Array, "parts nv"]:
-        """`Aᵢᵀ λᵢ` of each part of one constraint."""
+        """Return `Aᵢᵀ λᵢ` of each part of one constraint."""
         rows = self.row_slices
         return jnp.stack([A[rows[part]].T @ multipliers[rows[part]] for part in c.parts])
 
     def rows_where(self, holds: Callable[[AbstractLevel], bool]) -> np.ndarray:
-        """Indices of the rows of the constraints whose level meets a condition."""
+        """Return the indices of the rows of the constraints whose level satisfies a condition."""
         keep = [np.arange(self.m)[self.rows_of(c)] for c in self.members if holds(c.level)]
         return np.concatenate([np.zeros(0, int), *keep])
 
@@ -208,7 +213,7 @@ class Constraints(Record):
 
     @property
     def velocity_rows(self) -> np.ndarray:
-        """Rows of ψ, those of φ among them."""
+        """Rows of ψ, including those of φ."""
         return self.rows_where(lambda level: level.has_psi)
 
     @property
@@ -218,17 +223,17 @@ class Constraints(Record):
 
     @property
     def outright_rows(self) -> np.ndarray:
-        """Rows of A and b that are given as such."""
+        """Rows of acceleration constraints."""
         return self.rows_where(lambda level: not level.has_psi)
 
     def by_row(self, phi, psi) -> tuple[np.ndarray, np.ndarray]:
-        """φ and ψ of all rows, shape (m,), zero of those that have none; on the host."""
+        """Return φ and ψ of all rows on the host, shape (m,), zero for rows without φ or ψ."""
         found = np.zeros((2, self.m))
         found[0, self.position_rows], found[1, self.velocity_rows] = phi, psi
         return found[0], found[1]
 
     def velocity_by_row(self, q, v, t, p) -> Float[Array, " m"]:
-        """ψ of all rows, zero of those that have none."""
+        """Return ψ of all rows, with zeros for rows without ψ."""
         psi = self.velocity_residual(q, v, t, p)
         return jnp.zeros(self.m).at[self.velocity_rows].set(psi)
 
@@ -245,9 +250,9 @@ class Constraints(Record):
         return self._present(jnp.concatenate([jnp.zeros(0), *found]), self.velocity_rows)
 
     def residuals(self, q, v, t, p) -> tuple[Float[Array, " holonomic"], Float[Array, " rows"]]:
-        """φ and ψ together, each constraint's from one evaluation."""
+        """Return φ and ψ, from one evaluation of each constraint."""
         members = [c for c in self.members if c.level.has_psi]
-        # rows keep the order of the members at either level
+        # rows are in the order of the members at either level
         found = [c.residuals(self.system, q, v, t, p) for c in members]
         phi, psi = (jnp.concatenate([jnp.zeros(0), *(pair[k] for pair in found)]) for k in (0, 1))
         return self._present(phi, self.position_rows), self._present(psi, self.velocity_rows)
@@ -257,8 +262,8 @@ class Constraints(Record):
         return self.linearized(q, v, t, p)[0]
 
     def linearized(self, q, v, t, p) -> tuple:
-        """A, φ and ψ, shapes (m, nv), (holonomic,) and (rows,), from one evaluation: ψ is what A is
-        the derivative of, and φ is found on the way to ψ.
+        """Return A, φ and ψ, shapes (m, nv), (holonomic,) and (rows,), from one evaluation: A is
+        the derivative of ψ, and φ is an intermediate result of ψ.
         """
 
         def residuals(v):
@@ -270,13 +275,15 @@ class Constraints(Record):
 
     @property
     def pattern(self) -> Bool[np.ndarray, "m nv"]:
-        """Where A can have entries; of what is given outright, anywhere."""
+        """Structural nonzeros of A; rows of acceleration constraints are assumed to be full."""
         pattern = np.ones((self.m, self.system.nv), bool)
         pattern[self.velocity_rows] = self.entries.pattern
         return pattern
 
     def product(self, q, v, t, p) -> Callable[[Float[Array, " nv"]], Float[Array, " m"]]:
-        """`w ↦ A w`, without forming A of what is given at position or velocity level."""
+        """Return the function `w ↦ A w`, which does not form A for rows at position or velocity
+        level.
+        """
         outright = [A for A, _ in self._outright(q, v, t, p)]
 
         def along(w):
@@ -286,7 +293,7 @@ class Constraints(Record):
         return along
 
     def rhs(self, q, v, t, p) -> Float[Array, " m"]:
-        """`b = −(dψ/dt at fixed v)`, shape (m,)."""
+        """Return `b = −(dψ/dt at fixed v)`, shape (m,)."""
         along = (self.system.rate(q, v, t, p), jnp.ones_like(t))
         drift = jax.jvp(lambda q, t: self.velocity_residual(q, v, t, p), (q, t), along)[1]
         return self._stack(-drift, [b for _, b in self._outright(q, v, t, p)])
@@ -304,8 +311,8 @@ class Constraints(Record):
         return [(self._present(A, rows), self._present(b, rows))]
 
     def _present(self, x, rows: np.ndarray):
-        """x, the values of some rows, with zeros where they are switched off, and without what is
-        along the direction in which friction slides straight on, or gives all it may.
+        """Return x, the values of some rows, with zeros for rows that are switched off, and without
+        the component along the fixed direction of a friction that slides or is at its limit.
         """
         if (on := self.on) is None:
             return x
@@ -327,11 +334,11 @@ class Constraints(Record):
 
 
 class Friction(NamedTuple):
-    """One dry friction.
+    """Dry friction with the rows that it depends on.
 
     Attributes:
         rows: its one or two rows.
-        loaded: rows of the constraint whose force is its load; None where that is given.
+        loaded: rows of the constraint whose force is the load; None if the load is given directly.
         law: the constraint.
     """
 
@@ -345,7 +352,7 @@ class Friction(NamedTuple):
 
     @property
     def in_space(self) -> bool:
-        """Whether it slides in a plane, and not along a line."""
+        """True if it slides in a plane and not along a line."""
         return self.rows.stop - self.rows.start == 2
 
     def load(self, p, multipliers: Float[Array, " m"]) -> Float[Array, ""]:

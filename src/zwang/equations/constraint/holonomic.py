@@ -14,20 +14,20 @@ from zwang.objects.record import field
 
 
 class Holonomic(AbstractPosition):
-    """A relation between coordinates and, if rheonomic, time:
+    """Relation between coordinates and, if rheonomic, time:
 
         φ(q, t, p) = 0,    ψ = φ̇ = φ_q N v + φ_t
 
     Args:
-        phi: `(q, t, p)` → residual, a scalar or shape (rows,), in any unit; rows may repeat or
-            depend on each other.
+        phi: `(q, t, p)` → residual, a scalar or shape (rows,), in any unit; rows may be linearly
+            dependent.
         name: name in results; "holonomic" by default.
         nonideal: see `AbstractConstraint`.
-        parts: names of like constraints whose rows `phi` returns one after another, as many each:
-            many joints cost one function, and results still know them by name; none by default.
-        unit: unit of φ, one for all rows or one per row (of one part), such as "m" for a distance,
-            whose multiplier is then the force along it in newtons. Results are in model units where
-            it is not given.
+        parts: names of equal constraints whose rows `phi` returns one after another, the same
+            number for each: one function serves many joints, and results list each by its name;
+            none by default.
+        unit: unit of φ, one for all rows or one per row (of one part). For a distance in "m" the
+            multiplier is the force along it in newtons. Without a unit, results are in model units.
 
     Example:
         >>> rod = Holonomic(lambda q, t, p: q @ q - p["length"] ** 2, name="rod")

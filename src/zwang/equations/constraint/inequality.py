@@ -1,4 +1,4 @@
-"""Constraints that hold on one side, g(q, t) ≥ 0: stops, contacts, ropes, play, ratchets."""
+"""Inequality (unilateral) constraints g(q, t) ≥ 0: stops, contacts, ropes, play, ratchets."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from zwang.objects.record import field
 
 
 class Inequality(AbstractPosition):
-    """A gap that may open and close, and never becomes negative:
+    """Gap that may open and close and never becomes negative:
 
         0 ≤ g(q, t, p),   λ ≥ 0,   λ g = 0
 
-    Where it is closed it acts as a holonomic constraint that pushes only, and lets go where it
-    would have to pull. By Gauss's principle the acceleration is the one that is closest to the free
-    one, in the mass metric, among all that the constraints allow: `g̈ ≥ 0` of every gap that is
-    closed and stays closed. Where a gap closes with a speed, the velocity jumps
-    (`zwang.simulation.contact`).
+    A closed gap acts as a holonomic constraint with λ ≥ 0, and opens when λ would become negative.
+    By Gauss's principle the acceleration is the one closest to the free acceleration, in the mass
+    metric, among all accelerations that the constraints allow: `g̈ ≥ 0` for every closed gap. When
+    a gap closes with nonzero speed, the velocity jumps (`zwang.simulation.contact`).
 
-    With `velocity=True` a velocity never becomes negative, as that of a ratchet or of a one-way
-    clutch, of which the gap is always closed:
+    With `velocity=True` the function returns a velocity that never becomes negative, as in a
+    ratchet or a one-way clutch, whose gap is always closed:
 
         0 ≤ ψ(q, v, t, p),   λ ≥ 0,   λ ψ = 0
 
     Args:
-        gap: `(q, t, p)` → gap, a scalar or shape (rows,), each of which opens and closes by itself;
-            positive where it is open; with `velocity` `(q, v, t, p)` → ψ.
+        gap: `(q, t, p)` → gap, a scalar or shape (rows,), positive if open; each row opens and
+            closes independently. With `velocity`, `(q, v, t, p)` → ψ.
         name: name in results; "inequality" by default.
-        restitution: e from 0 (no rebound) to 1 (no loss); the name of a parameter that holds it; or
-            a function of the parameters.
-        impact: the law that e belongs to: "newton", of velocities, `ġ⁺ = −e ġ⁻`; or "poisson", of
-            impulses, of which the gap returns e times that of its compression. They differ where
-            friction acts.
-        parts: names of like gaps that the function returns one after another, as many each.
-        unit: unit of g, such as "m", whose multiplier is then the force that pushes in newtons; of
-            ψ, such as "m/s", with the same multiplier.
-        velocity: whether the function gives a velocity.
-        within: `(q, t, p)` → a number for each gap, not less than zero where there is one, such as
-            the way to the end of a floor. Beyond it a gap is open whatever its value, and one that
-            is closed lets go there. By default gaps have no end.
+        restitution: coefficient e from 0 (no rebound) to 1 (no loss); a number, the name of a
+            parameter, or a function of the parameters.
+        impact: law in which e is used: "newton" for velocities, `ġ⁺ = −e ġ⁻`, or "poisson" for
+            impulses, in which the impulse of expansion is e times that of compression. The laws
+            differ if friction acts.
+        parts: names of equal gaps that the function returns one after another, the same number for
+            each.
+        unit: unit of g or ψ. For "m" or "m/s" the multiplier is the normal force in newtons.
+        velocity: whether the function returns a velocity.
+        within: `(q, t, p)` → a number for each gap that is nonnegative where the gap is defined,
+            such as the distance to the end of a floor. Where the number is negative, the gap counts
+            as open whatever its value; a closed gap becomes inactive at the end. By default gaps
+            have no end.
 
     Reference: Kalaba and Udwadia (1994), Appl. Math. Comput. 60, 1-13 (Gauss's principle with
         inequalities); Moreau (1988), in Nonsmooth Mechanics and Applications, Springer, 1-82
@@ -105,7 +105,7 @@ class Inequality(AbstractPosition):
 
     @property
     def nonideal(self) -> None:
-        """None: what pushes does no work under virtual displacements; `zw.DryFriction` does."""
+        """None, because a normal force does no virtual work; for friction use `zw.DryFriction`."""
         return None
 
     @property
@@ -117,7 +117,7 @@ class Inequality(AbstractPosition):
         return jnp.atleast_1d(gap)
 
     def way_to_end(self, q, t, p, gaps: int) -> Float[Array, " rows"]:
-        """How far each of its gaps is within its ends, inf without any."""
+        """Return the distance of each gap to its end, inf without `within`."""
         if self.within is None:
             return jnp.full(gaps, jnp.inf)
         found = returned(self.within(q, t, p), f"constraint {self.name!r}: within(q, t, p)")

@@ -1,4 +1,4 @@
-"""The Jacobian ∂ψ/∂v: where it has entries, and how many derivatives find it."""
+"""Jacobian ∂ψ/∂v, its structural nonzeros, and the derivatives that compute it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class Entries:
-    """Where `∂ψ/∂v` has entries, and which of its columns are found together; worked out when first
-    asked for.
+    """Structural nonzeros of `∂ψ/∂v`, and groups of columns that one derivative computes together;
+    both are determined on first use.
 
-    It follows from the members and the system, so that it says nothing new to a compiled program
-    that knows these: all are equal.
+    They depend on the members and the system alone, which already identify a compiled program.
+    Therefore all objects of this class compare equal.
     """
 
     def __init__(self, constraints: Constraints, p):
@@ -31,7 +31,7 @@ class Entries:
 
     @cached_property
     def pattern(self) -> Bool[np.ndarray, "rows nv"]:
-        """Which entries can differ from zero."""
+        """Mask of the entries that can differ from zero."""
         c, system = self._constraints, self._constraints.system
         q, v, t = system.shapes
         followed = [x for x in c.members if x.level.has_psi and not x.is_full]
@@ -47,17 +47,17 @@ class Entries:
                 with jax.enable_x64(True):
                     pattern[rows] = dependencies(along, system.nv, q, v, t, self._p)
         except Exception:
-            # an operation of the user's that cannot be followed costs speed only; its own errors
-            # come again
+            # an operation of the user that cannot be analyzed costs speed only; errors of the
+            # function are raised again later
             pass
         for x in c.frictions:
-            # what slides straight on mixes its rows
+            # sliding in a fixed direction combines the rows of the friction
             pattern[x.indices] = np.any(pattern[x.indices], axis=0)
         return pattern[c.velocity_rows]
 
     @cached_property
     def group(self) -> Int[np.ndarray, " nv"]:
-        """For each column the number of its group."""
+        """Number of the group of each column."""
         return grouped(self.pattern)
 
     def __eq__(self, other) -> bool:
@@ -67,20 +67,22 @@ class Entries:
         return hash(Entries)
 
     def __fingerprint__(self):
-        """What it follows from, apart from the constraints that it is a part of."""
+        """Content of the key in the program cache, besides the constraints that contain this
+        object.
+        """
         return self._p
 
 
 def jacobian(f, v: Float[Array, " nv"], entries: Entries) -> tuple:
-    """`∂y/∂v` of `y, more = f(v)`, with y and more: row by row, in reverse, where rows are few;
-    else group of columns by group of columns.
+    """Return `∂y/∂v` of `y, more = f(v)`, with y and more. If there are few rows it is computed row
+    by row in reverse mode, otherwise by groups of columns.
 
-    What all rows or groups need, and what they give, is held by barriers, or the compiler computes
-    it again for each entry. A loop whose length is not known cannot be reversed; that, and anything
-    else that reverse mode does not take, goes by columns.
+    Operands and results that all rows or groups share are held by optimization barriers, because
+    the compiler would compute them again for each entry. Reverse mode fails for a loop of unknown
+    length and for some other operations; in these cases the Jacobian is computed by columns.
     """
     rows, groups = len(entries.pattern), int(entries.group.max(initial=-1)) + 1
-    # a row costs about half as much again as a column, and longer to compile
+    # a row costs about 1.5 times as much as a column, and takes longer to compile
     if 3 * rows <= 2 * groups:
         try:
             y, pull, more = jax.vjp(f, v, has_aux=True)
@@ -91,15 +93,17 @@ def jacobian(f, v: Float[Array, " nv"], entries: Entries) -> tuple:
     columns = jnp.asarray(entries.group == np.arange(groups)[:, None], v.dtype)
     y, found, more = (_along if is_native() else _along_held)(f, v, columns)
     i, j = np.nonzero(entries.pattern)
-    # the compiler does not fuse a scatter with later operations, which would compute an entry again
-    # for each use of it
+    # the compiler does not fuse a scatter with later operations; fusion would compute an entry
+    # again for each use of it
     A = jnp.zeros((rows, len(v)), found.dtype)
     A = A.at[i, j].set(found[entries.group[j], i], unique_indices=True)
     return A, y, more
 
 
 def _along(f, v: Float[Array, " nv"], columns: Float[Array, "groups nv"]) -> tuple:
-    """y, `∂y/∂v` along columns, and more; JAX traces it in a third of the time of `linearize`."""
+    """Return y, `∂y/∂v` along columns, and more; JAX traces this in a third of the time of
+    `linearize`.
+    """
 
     def moved(w):
         y, along, more = jax.jvp(f, (v,), (w,), has_aux=True)
@@ -113,7 +117,7 @@ def _along(f, v: Float[Array, " nv"], columns: Float[Array, "groups nv"]) -> tup
 
 
 def _along_held(f, v: Float[Array, " nv"], columns: Float[Array, "groups nv"]) -> tuple:
-    """The same, with barriers about what all columns need."""
+    """Return the same as `_along`, with barriers around the operands that all columns share."""
     y, tangent, more = jax.linearize(f, v, has_aux=True)
     along = jax.make_jaxpr(tangent)(v)
     held = jax.lax.optimization_barrier(along.consts)

@@ -1,5 +1,5 @@
-"""Levels at which a constraint is given: what it has to say of a motion, and which forces it may
-give. All that depends on the level is asked of it; nothing compares names.
+"""Levels at which a constraint is stated: its residuals and its admissible multipliers. Everything
+that depends on the level is a method or attribute of it, so no code compares names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Cone(enum.Enum):
-    """The multipliers that a constraint may have; it lets go where it would need others."""
+    """Set of admissible multipliers of a constraint, which becomes inactive outside this set."""
 
     FREE = "any λ"
     PUSHES = "λ ≥ 0"
@@ -33,13 +33,13 @@ class Cone(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class AbstractLevel(abc.ABC):
-    """What a constraint is given by.
+    """Level at which a constraint is stated.
 
     Attributes:
-        cone: the multipliers that it may have.
-        name: as messages and tables have it.
-        call: how its function is called.
-        order: derivatives of its residual by time until accelerations appear in it.
+        cone: set of admissible multipliers.
+        name: name in messages and tables.
+        call: signature of its function.
+        order: number of time derivatives of the residual until accelerations appear in it.
     """
 
     cone: Cone = Cone.FREE
@@ -52,51 +52,51 @@ class AbstractLevel(abc.ABC):
 
     @property
     def has_phi(self) -> bool:
-        """Whether positions keep a residual φ."""
+        """True if the constraint has a position residual φ."""
         return self.order > 1
 
     @property
     def has_psi(self) -> bool:
-        """Whether velocities keep a residual ψ."""
+        """True if the constraint has a velocity residual ψ."""
         return self.order > 0
 
     @property
     def lets_go(self) -> bool:
-        """Whether it may let go by itself."""
+        """True if the constraint may become inactive or slide during a motion."""
         return self.cone is not Cone.FREE
 
     @abc.abstractmethod
     def outcome(
         self, constraint: AbstractConstraint, system: System, q, v, t, p
     ) -> jax.ShapeDtypeStruct:
-        """Shape of the residual, from shapes alone.
+        """Return the shape of the residual without evaluating numbers.
 
         Raises:
-            ModelError: if the user's function fails, or returns what is no residual.
+            ModelError: if the user's function fails or does not return a residual.
         """
 
     @abc.abstractmethod
     def residuals(
         self, constraint: AbstractConstraint, system: System, q, v, t, p
     ) -> tuple[Any, Any]:
-        """φ and ψ, empty where there is none."""
+        """Return φ and ψ, each empty if the constraint does not have it."""
 
     def units(self, given: Sequence[str]) -> tuple[str, str]:
-        """Units of φ and ψ from those of the rows of its own residual."""
+        """Return the units of φ and ψ from those of the rows of the residual."""
         return one(given), one([per_second(unit) for unit in given])
 
     def conjugate(self, unit: str) -> str:
-        """The unit that λ is conjugate to, from that of a row of its residual: of a displacement
-        [m] also where ψ is a speed [m/s].
+        """Return the unit to which λ is conjugate, from the unit of a row of the residual: that of
+        a displacement [m] also if ψ is a speed [m/s].
         """
         return unit
 
     @abc.abstractmethod
     def kind(self, moving: bool, nonlinear: bool) -> str:
-        """The name of such a constraint in mechanics.
+        """Return the name of the kind of constraint in mechanics.
 
         Args:
-            moving: whether its residual depends on time.
+            moving: whether the residual depends on time.
             nonlinear: whether ψ is not linear in v.
         """
 
@@ -144,7 +144,7 @@ class Velocity(AbstractLevel):
 
 
 class Acceleration(AbstractLevel):
-    """A(q, v, t, p) and b(q, v, t, p), with nothing to be kept by positions and velocities."""
+    """A(q, v, t, p) and b(q, v, t, p), without residuals of positions and velocities."""
 
     name, call, order = "acceleration", "A, b(q, v, t, p)", 0
 
@@ -170,8 +170,8 @@ GAP, ONE_WAY, FRICTION = Position(Cone.PUSHES), Velocity(Cone.PUSHES), Velocity(
 
 
 def rows_of(constraint: AbstractConstraint, system: System, p) -> int:
-    """Number of rows, from shapes alone; errors in the user's function come back as one
-    sentence.
+    """Return the number of rows without evaluating numbers; an error in the user's function is
+    reported in one sentence.
     """
     if constraint.equally_long:
         return sum(rows_of(c, system, p) for c in constraint.equally_long)
@@ -184,8 +184,8 @@ def rows_of(constraint: AbstractConstraint, system: System, p) -> int:
 
 
 _SIZES: ByIdentity[tuple[System, tuple, int]] = ByIdentity()
-"""Numbers of rows, with the system and the shapes of the parameters: models of a servo ask for the
-same ones dozens of times, and the answer is a trace.
+"""Cache of the numbers of rows, with the system and the shapes of the parameters. Models of a servo
+need the same numbers dozens of times, and each needs a trace.
 """
 
 

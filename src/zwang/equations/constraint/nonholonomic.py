@@ -15,7 +15,7 @@ from zwang.objects.record import field
 
 
 class Nonholonomic(AbstractRows):
-    """A relation between velocities, linear in them (rolling, knife edges) or not (Appell-Hamel):
+    """Relation between velocities, linear (rolling, knife edges) or nonlinear (Appell-Hamel):
 
         ψ(q, v, t, p) = 0
 
@@ -23,11 +23,11 @@ class Nonholonomic(AbstractRows):
         psi: `(q, v, t, p)` → residual, a scalar or shape (rows,).
         name: name in results; "nonholonomic" by default.
         nonideal: see `AbstractConstraint`.
-        parts: names of like constraints whose rows `psi` returns one after another, as many each:
-            many joints cost one function, and results still know them by name; none by default.
-        unit: unit of ψ, one for all rows or one per row (of one part), such as "m/s" for a
-            sliding velocity, whose multiplier is then a force in newtons.
-            Results are in model units where it is not given.
+        parts: names of equal constraints whose rows `psi` returns one after another, the same
+            number for each: one function serves many joints, and results list each by its name;
+            none by default.
+        unit: unit of ψ, one for all rows or one per row (of one part). For a sliding velocity in
+            "m/s" the multiplier is a force in newtons. Without a unit, results are in model units.
 
     Example:
         >>> knife = Nonholonomic(

@@ -14,21 +14,21 @@ def coulomb(
     particle: slice | ArrayLike | None = None,
     rest_speed: float = 0.0,
 ) -> Callable:
-    """Dry friction of a particle on the curve or surface that the constraint holds it to:
+    """Sliding friction of a particle on the curve or surface given by the constraint:
 
         c = −μ |Q_id| v / |v|
 
-    Q_id is the force `Aᵢᵀλᵢ` of that constraint alone that acts beside c, so that friction follows
-    the normal force, also where it changes it. It is sliding friction: a particle exactly at rest
-    feels none, and there is no sticking. End a run where the particle comes to rest by a `zw.Stop`
-    on its velocity along the way, or give a `rest_speed`.
+    Q_id is the force `Aᵢᵀλᵢ` of that constraint alone in the presence of c, so that friction
+    follows the normal force even if it changes this force. A particle exactly at rest has no
+    friction, and there is no sticking. End a run where the particle comes to rest by a `zw.Stop` on
+    its velocity along the path, or give a `rest_speed`.
 
     Args:
         mu: coefficient of friction μ [1], or the name of a parameter that holds it.
-        particle: what of q are the particle's Cartesian coordinates [m], e.g. `slice(0, 3)`; all
-            by default.
-        rest_speed: speed ε [m/s] below which friction fades: v/√(|v|² + ε²) takes the place of
-            v/|v|. With 0 the direction jumps where the velocity turns round.
+        particle: index of the Cartesian coordinates of the particle in q [m], for example
+            `slice(0, 3)`; all by default.
+        rest_speed: speed ε [m/s] below which friction decreases: v/√(|v|² + ε²) replaces v/|v|.
+            With 0 the direction jumps where the velocity changes its sign.
 
     Returns:
         The function `(q, v, t, p, ideal_force)` → c [N], shape (nv,).
@@ -51,13 +51,13 @@ def coulomb(
 
 
 def sliding(velocity, rest_speed):
-    """Direction in which a contact slides, `v/√(|v|² + ε²)`; zero at rest."""
+    """Return the direction of sliding, `v/√(|v|² + ε²)`, which is zero at rest."""
     square = velocity @ velocity + rest_speed**2
     moving = square > 0
     return jnp.where(moving, velocity / jnp.sqrt(jnp.where(moving, square, 1.0)), 0.0)
 
 
 def length(x):
-    """Length along the last axis, with a derivative that is 0 at zero."""
+    """Return the length along the last axis, with a derivative that is 0 at zero."""
     square = x @ x if jnp.ndim(x) == 1 else jnp.sum(x * x, axis=-1)
     return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)

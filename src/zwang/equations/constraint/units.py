@@ -1,6 +1,6 @@
 """Units of a constraint's residuals.
 
-A model that states no unit is in units of its own, `MODEL_UNITS`: any consistent ones.
+A model without units is in `MODEL_UNITS`, that is in any consistent system of units.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ PER_SECOND = "/s"
 
 
 def per_second(unit: str) -> str:
-    """The unit of a rate; not stated if the quantity's own is not."""
+    """Return the unit of a rate; empty if the unit of the quantity is not stated."""
     if unit in ("", MODEL_UNITS):
         return unit
     return f"{unit.removesuffix(PER_SECOND)}/s²" if unit.endswith(PER_SECOND) else f"{unit}/s"
 
 
 def stated(units: Sequence[str]) -> list[str]:
-    """Units with the convention in place of those that are not stated."""
+    """Return units with the convention in place of those that are not stated."""
     return [unit or MODEL_UNITS for unit in units]
 
 
 def one(units: Sequence[str]) -> str:
-    """The unit that all of them are, `MIXED` if they differ."""
+    """Return the common unit, or `MIXED` if units differ."""
     found = set(stated(units))
     return MIXED if len(found) > 1 else found.pop() if found else MODEL_UNITS
 
 
 def by_row(given: Sequence[str], count: int) -> list[str]:
-    """The unit of each of `count` rows from one for all of them, one each, or none; empty where
-    there is none.
+    """Return the unit of each of `count` rows from one unit for all, one per row, or none; empty if
+    no unit is stated.
     """
     return (list(given) or [""]) * count if len(given) <= 1 else list(given)
