@@ -222,6 +222,44 @@ def test_a_load_on_a_rigid_rope_follows_its_path_by_tension_and_trolley():
     np.testing.assert_allclose(run.dataset["control"], u, rtol=1e-8, atol=1e-5)
 
 
+@pytest.mark.slow
+def test_three_forces_move_a_load_on_a_rod_in_space():
+    """What pulls along the rod is one of three inputs, and turns with it. The flat closed form:
+
+    n = (z̈ + g) / |z̈ + g|, the carrier at c = z + L n, its force M (c̈ + g) + m (z̈ + g).
+    """
+    carrier, load, length = 3.0, 0.8, 1.2
+    g = np.array([0.0, 0.0, 9.81])
+    system = zw.System(
+        6,
+        lambda q, t, p: jnp.repeat(jnp.array([carrier, load]), 3),
+        lambda q, v, t, p: -jnp.concatenate([carrier * g, load * g]),
+    )
+    rod = zw.Holonomic(lambda q, t, p: jnp.sum((q[:3] - q[3:]) ** 2) - length**2, name="rod")
+    path = lambda t: jnp.stack([0.6 * jnp.sin(1.5 * t), 0.5 * jnp.cos(t), 0.3 * jnp.sin(2 * t)])
+    rows = [
+        zw.Holonomic(lambda q, t, p, i=i: q[3 + i] - path(t)[i], name=n)
+        for i, n in enumerate("xyz")
+    ]
+    servo = zw.Servo(rows, np.eye(6)[:, :3], actuators=["fx", "fy", "fz"], gains=3.0)
+    d = jax.jacfwd
+    lift = lambda t: d(d(path))(t) + g
+    top = lambda t: path(t) + length * lift(t) / jnp.linalg.norm(lift(t))
+    place = lambda t: jnp.concatenate([top(t), path(t)])
+    force = lambda t: carrier * (d(d(top))(t) + g) + load * lift(t)
+    at, rate, push = (jax.jit(f) for f in (place, d(place), force))
+    start = dict(zip(("fx", "fy", "fz"), push(0.0).tolist(), strict=True))
+    hung = zw.Model(system, [rod], name="sling")
+    found = zw.servo.dynamic_extension(hung, servo, at(0.0), rate(0.0), inputs=start)
+    assert found.degrees == {"x": 4, "y": 4, "z": 4}
+    (integrators,) = found.integrators.values()
+    assert integrators == 2
+    run = zw.simulate(found.model, found.q, found.v, times=[0.0, 0.7, 1.9, 3.0], rtol=1e-11)
+    for t, q, u in zip(run.t, run.q, run.dataset["control"].values, strict=True):
+        np.testing.assert_allclose(q[:6], at(t), atol=1e-10)
+        np.testing.assert_allclose(u, push(t), atol=1e-9)
+
+
 def test_a_system_that_needs_no_integrators_gets_none():
     system = zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: -q)
     servo = zw.Servo([zw.Holonomic(lambda q, t, p: q[0], name="place")], [[1.0]], gains=2.0)

@@ -55,7 +55,7 @@ def adapted_model(model: Model, servo: Servo, state: State) -> tuple[Model, np.n
         rows.append(AccelerationConstraint(lambda q, v, t, p, x=row: x, adapting, name=bounds[i]))
     degrees = {name: servo.degrees[name] for name in natural}
     made = extended_model(model, servo, chains, rows, gains=gains, degrees=degrees)
-    q, v = chains.state(state.q, state.v, np.zeros(nu))
+    q, v = chains.state(state.q, state.v, np.zeros(nu), state.t, model.parameters())
     v[-len(names) :] = [gain.estimate for gain in adaptive.values()]
     return made, q, v
 

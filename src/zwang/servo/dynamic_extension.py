@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.compile.compatibility import outside_of_programs
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.inputs.arguments import count, instance
@@ -130,7 +131,8 @@ def dynamic_extension(
     plain, inner, general = found
     assert isinstance(plain.servo, ExtendedServo)
     chains, held = plain.servo.chains, held_controls(bound, state, inputs)
-    q0, v0 = chains.state(state.q, state.v, held)
+    p = bound.dynamics.p
+    q0, v0 = chains.state(state.q, state.v, held, state.t, p)
     # in general position the extension works; the given state may still be an exception
     least = {name: int(degree or 0) for name, degree in general.degrees.items()}
     there = decoupling(inner, plain.state(q0, v0, t), highest, least)
@@ -146,8 +148,10 @@ def dynamic_extension(
         closed = _given_degrees(passive, given, options)
         return DynamicExtension(closed, q0, v0, {}, degrees, {})
     closed = plain.with_parts(servo=extended_servo(given, chains, **options))
-    start = np.asarray(chains.held(jnp.asarray(q0), jnp.asarray(v0)))
-    moved = np.any(chains.matrix[:, chains.extended], axis=1)
+    with outside_of_programs():
+        start = np.asarray(chains.held(jnp.asarray(q0), jnp.asarray(v0), state.t, p))
+        T = np.asarray(chains.matrix(jnp.asarray(q0), state.t, p))
+    moved = np.any(T[:, chains.extended], axis=1)
     names = given.names(len(held))
     values = {name: float(u) for name, u, own in zip(names, start, moved, strict=True) if own}
     return DynamicExtension(closed, q0, v0, chains.integrators, degrees, values)

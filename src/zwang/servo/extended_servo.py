@@ -12,7 +12,6 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.dynamics.control_law import AbstractControlLaw, Control
@@ -99,7 +98,8 @@ class ExtendedServo(AbstractControlLaw):
 
     def choose(self, passive, eq, before=None, elapsed=0.0) -> ExtendedSolution:
         s = eq.state
-        held = self.chains.pushed(self.actuation, s.q, s.t, passive.p, self.chains.held(s.q, s.v))
+        u = self.chains.held(s.q, s.v, s.t, passive.p)
+        held = self.chains.pushed(self.actuation, s.q, s.t, passive.p, u)
         under = replace(eq, force=eq.force + held)
         return ExtendedSolution(self.bound(passive).choose(under, before, elapsed), held)
 
@@ -107,7 +107,7 @@ class ExtendedServo(AbstractControlLaw):
         inner = choice.inner
         found = inner.controller.diagnosis(inner, u)
         s = inner.eq.state
-        applied = self.chains.applied(s.q, s.v, found.u)
+        applied = self.chains.applied(s.q, s.v, s.t, passive.p, found.u)
         driven = found.actuator_force.at[: self.chains.system.nv].set(0.0)
         force = self.chains.pushed(self.actuation, s.q, s.t, passive.p, applied) + driven
         return dataclasses.replace(found, u=applied, actuator_force=force)
@@ -126,7 +126,7 @@ class HeldForce(Record):
     chains: Chains
 
     def __call__(self, q, v, t, p) -> Float[Array, " nv"]:
-        held = self.chains.pushed(self.actuation, q, t, p, self.chains.held(q, v))
+        held = self.chains.pushed(self.actuation, q, t, p, self.chains.held(q, v, t, p))
         return self.force(q, v, t, p) + held
 
 
@@ -188,12 +188,13 @@ def extended_servo(
     `extended_model`.
     """
     home, nu = chains.system, len(chains.lengths)
-    T, lengths = chains.matrix, chains.lengths
+    lengths = chains.lengths
 
     def actuation(q, t, p):
         B = jnp.zeros((chains.nv, nu))
         free = jnp.asarray([k == 0 for k in lengths], float)
-        B = B.at[: home.nv].set(servo.actuation_matrix(q[: home.nq], t, p) @ T * free)
+        own = servo.actuation_matrix(q[: home.nq], t, p) @ chains.matrix(q, t, p)
+        B = B.at[: home.nv].set(own * free)
         for j in chains.extended:
             B = B.at[chains.velocity(j), j].set(1.0)
         return B
@@ -205,8 +206,7 @@ def extended_servo(
             "dynamic extension: limits= bound the actuators' own controls, which are states behind "
             "integrators then; leave limits= out, and bound the path instead."
         )
-    mixed = bool(np.any(T != np.eye(*T.shape)))
-    if mixed and not isinstance(servo.null_space, LeastNorm):
+    if chains.mixed and not further and not isinstance(servo.null_space, LeastNorm):
         raise ModelError(
             f"dynamic extension: null_space={servo.null_space} is a choice among the actuators' "
             "own controls, but integrators stand before combinations of them; leave null_space= "
@@ -223,5 +223,6 @@ def extended_servo(
         pseudoinverse=servo.pseudoinverse,
         **options,
     )
-    names, units = tuple(servo.names(len(T))), tuple(servo.units(len(T)))
+    count = nu - len(further)
+    names, units = tuple(servo.names(count)), tuple(servo.units(count))
     return ExtendedServo(inner, chains, servo.actuation_matrix, names, units)

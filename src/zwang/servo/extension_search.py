@@ -4,7 +4,8 @@
     2. if the decoupling matrix has full rank, end;
     3. put an integrator before every input that appears in rows which depend on each other, and
        begin again. Where these rows see fewer combinations of their inputs than there are inputs
-       (the sum of four rotors), the combinations become inputs first, u = T w.
+       (the sum of four rotors), the combinations become inputs first, u = T w; where they change
+       with the state (what pulls along a rope), accelerations of these rows do, u = T(q) w + u₀.
 
 Reference: Isidori (1995), Nonlinear Control Systems, 3rd ed., section 5.4 (dynamic extension
     algorithm).
@@ -20,7 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.algebra.decomposition import Decomposition
+from zwang.algebra.decomposition import Decomposition, pivots
 from zwang.compile import program
 from zwang.dynamics.consistent_state import consistent_state
 from zwang.dynamics.model import Model
@@ -30,7 +31,7 @@ from zwang.inputs.arguments import mapping, number
 from zwang.servo.control import controller
 from zwang.servo.controller import Controller
 from zwang.servo.extended_servo import extended_model
-from zwang.servo.input_chain import Chains, combined
+from zwang.servo.input_chain import Chains, SeenInputs, combined
 from zwang.servo.lie_derivative import passive_acceleration
 from zwang.servo.null_space import AUTHORITY_THRESHOLD
 from zwang.servo.relative_degree import Decoupling, decoupling
@@ -52,29 +53,32 @@ def integrators_for(
     nu, least = actuator_count(bound, state), {}
     names, units = tuple(servo.names(nu)), tuple(servo.units(nu))
     chains = Chains(model.system, (0,) * nu, names, units)
-    place = _general(model, bound, state)
+    place, p = _general(model, bound, state), bound.dynamics.p
     while True:
         plain = extended_model(model, servo, chains)
         inner = controller(plain)
-        there = plain.state(*chains.state(*place), float(state.t))
+        there = plain.state(*chains.state(*place, state.t, p), float(state.t))
         found = decoupling(inner, there, highest, least)
         if found.is_regular:
             return plain, inner, found
         # integrators never make an actuator appear earlier
         least = {name: degree for name, degree in found.degrees.items() if degree is not None}
-        seen = _seen_by_dependent_rows(found.matrix, nu)
+        seen, dependent = _seen_by_dependent_rows(found.matrix, nu)
         early, lengths = np.any(np.abs(seen) > AUTHORITY_THRESHOLD, axis=1), chains.lengths
-        if len(seen.T) < np.sum(early) and not any(lengths):
-            # at another state, the rows must see the same combinations
+        if len(seen.T) < np.sum(early) and not (any(lengths) or chains.mixed):
+            # at another state, the rows see the same combinations or others
             other = _general(model, bound, state, seed=1990)
-            there = plain.state(*chains.state(*other), float(state.t))
+            there = plain.state(*chains.state(*other, state.t, p), float(state.t))
             again = decoupling(inner, there, highest, least)
-            then = _seen_by_dependent_rows(again.matrix, nu)
-            if then.shape == seen.shape and np.allclose(
-                seen @ seen.T, then @ then.T, atol=ALL_BUT_ZERO
-            ):
-                chains = combined(chains, seen)
-                continue
+            then, _ = _seen_by_dependent_rows(again.matrix, nu)
+            if then.shape == seen.shape:
+                same = np.allclose(seen @ seen.T, then @ then.T, atol=ALL_BUT_ZERO)
+                made = (
+                    combined(chains, seen) if same else _by_state(chains, bound, found, dependent)
+                )
+                if made is not None:
+                    chains = made
+                    continue
         # If all inputs are late alike, the same rows depend on each other one derivative later.
         longest = max((k for k, first in zip(lengths, early, strict=True) if first), default=0)
         if not early.any() or early.all() or longest >= highest - 2:
@@ -89,13 +93,57 @@ def integrators_for(
         chains = dataclasses.replace(chains, lengths=lengths)
 
 
-def _seen_by_dependent_rows(G: np.ndarray, inputs: int) -> np.ndarray:
-    """An orthonormal basis of what rows that depend on each other see, shape (inputs, k)."""
+def _seen_by_dependent_rows(G: np.ndarray, inputs: int) -> tuple[np.ndarray, np.ndarray]:
+    """An orthonormal basis of what rows that depend on each other see, shape (inputs, k), and which
+    rows these are.
+    """
     if not G.size:
-        return np.zeros((inputs, 0))
+        return np.zeros((inputs, 0)), np.zeros(len(G), bool)
     null = Decomposition(G, AUTHORITY_THRESHOLD, least=1.0).left_kernel
     dependent = np.any(np.abs(null) > AUTHORITY_THRESHOLD, axis=1)
-    return Decomposition(G[dependent], AUTHORITY_THRESHOLD, least=1.0).row_space
+    return Decomposition(G[dependent], AUTHORITY_THRESHOLD, least=1.0).row_space, dependent
+
+
+def _by_state(
+    chains: Chains, bound: Controller, found: Decoupling, dependent: np.ndarray
+) -> Chains | None:
+    """Inputs of which the first ones are accelerations of rows that depend on each other; None
+    where these rows are not reached at their natural degree.
+
+    Args:
+        chains: inputs that are the actuators, without integrators.
+        bound: the servo.
+        found: what the inputs do at a state in general position.
+        dependent: which rows of its matrix depend on each other.
+    """
+    reached = [c for c in bound.servo.constraints if found.degrees[c.name] is not None]
+    sizes = [len(x) for x in found.rows]
+    owner = [c for c, size in zip(reached, sizes, strict=True) for _ in range(size)]
+    touched = [c for c in reached if any(c is owner[i] for i in np.flatnonzero(dependent))]
+    if any(found.degrees[c.name] != c.level.order for c in touched):
+        return None
+    # rows of all constraints that are touched, in their order
+    places = [i for i, c in enumerate(owner) if c in touched]
+    G = found.matrix[places] * dependent[places][:, None]
+    rows = pivots(G.T, AUTHORITY_THRESHOLD)
+    own = pivots(G[rows], AUTHORITY_THRESHOLD)
+    others = np.setdiff1d(np.arange(G.shape[1]), own)
+    seen = SeenInputs(
+        bound.dynamics,
+        tuple(touched),
+        bound.servo.actuation_matrix,
+        *(tuple(x.tolist()) for x in (rows, own, others)),
+    )
+    numbered = [
+        f"{c.name}[{i}]" if n > 1 else c.name
+        for c, n in zip(reached, sizes, strict=True)
+        for i in range(n)
+    ]
+    names = [f"acceleration of {numbered[places[i]]}" for i in rows] + [
+        chains.names[i] for i in others
+    ]
+    units = [""] * len(rows) + [chains.units[i] for i in others]
+    return dataclasses.replace(chains, names=tuple(names), units=tuple(units), seen=seen)
 
 
 def _general(

@@ -1,6 +1,6 @@
 """A model whose inputs are reached through chains of integrators: the thrust of a rotor as a state.
 
-    u = T (z, …),    d^k z_j / dt^k = w_j        w is the new input, T combines the actuators
+    u = T (z, …) + u₀,    d^k z_j / dt^k = w_j   w is the new input, T combines the actuators
 
 A chain of k integrators has k − 1 coordinates z, ż … and one velocity z^(k−1), with a mass of 1 on
 which w_j acts. They are states of the controller: their rates count as no energy and no power.
@@ -16,12 +16,17 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.algebra.decomposition import Decomposition
+from zwang.algebra.lapack import LU
 from zwang.algebra.mass_matrix import dense_mass
-from zwang.equations.constraint import AbstractConstraint
+from zwang.compile.compatibility import outside_of_programs
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.constraint.level import AbstractLevel
+from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.inputs.text import unit_of_rate
-from zwang.objects.record import Record, field
+from zwang.objects.record import Record, field, replace
+from zwang.servo.lie_derivative import passive_acceleration
 
 
 class Chains(Record):
@@ -32,6 +37,7 @@ class Chains(Record):
         lengths: number of integrators before each input, 0 where there are none.
         names, units: of the inputs.
         combination: rows of T, shape (nu, nu); None where each input is one actuator's.
+        seen: T and u₀ where they depend on the state; without it T is constant and u₀ = 0.
     """
 
     system: System
@@ -39,6 +45,7 @@ class Chains(Record):
     names: tuple[str, ...] = field(static=True)
     units: tuple[str, ...] = field(static=True)
     combination: tuple[tuple[float, ...], ...] | None = field(static=True, default=None)
+    seen: SeenInputs | None = None
 
     @property
     def extended(self) -> tuple[int, ...]:
@@ -54,10 +61,16 @@ class Chains(Record):
         return self.system.nv + len(self.extended)
 
     @property
-    def matrix(self) -> np.ndarray:
+    def mixed(self) -> bool:
+        """Whether inputs are combinations of actuators."""
+        return self.seen is not None or self.combination is not None
+
+    def matrix(self, q, t, p) -> Float[Array, "nu inputs"]:
         """T."""
+        if self.seen is not None:
+            return self.seen(q[: self.system.nq], t, p)
         given = self.combination
-        return np.eye(len(self.lengths)) if given is None else np.array(given)
+        return jnp.asarray(np.eye(len(self.lengths)) if given is None else np.array(given))
 
     @property
     def integrators(self) -> dict[str, int]:
@@ -86,26 +99,38 @@ class Chains(Record):
         own = self.coordinates(j)
         return q[own[0]] if len(own) else v[self.velocity(j)]
 
-    def held(self, q, v) -> Float[Array, " nu"]:
-        """What the actuators apply of the states alone, `T z` with 0 for inputs without chains."""
+    def held(self, q, v, t, p) -> Float[Array, " nu"]:
+        """What the actuators apply of the states alone, `T z + u₀` with 0 for inputs without
+        chains.
+        """
         z = [self.input(j, q, v) if k else 0.0 for j, k in enumerate(self.lengths)]
-        return jnp.asarray(self.matrix) @ jnp.stack([jnp.asarray(x, float) for x in z])
+        found = self.matrix(q, t, p) @ jnp.stack([jnp.asarray(x, float) for x in z])
+        return found + self.offset(q, v, t, p)
 
-    def applied(self, q, v, w: Float[Array, " nu"]) -> Float[Array, " nu"]:
+    def offset(self, q, v, t, p):
+        """u₀."""
+        if self.seen is None:
+            return 0.0
+        return self.seen.offset(q[: self.system.nq], v[: self.system.nv], t, p)
+
+    def applied(self, q, v, t, p, w: Float[Array, " nu"]) -> Float[Array, " nu"]:
         """u of the actuators: `T` times the states, and w of inputs without chains."""
         free = np.array([k == 0 for k in self.lengths], float)
-        return self.held(q, v) + jnp.asarray(self.matrix) @ (free * w)
+        return self.held(q, v, t, p) + self.matrix(q, t, p) @ (free * w)
 
     def pushed(self, actuation: Callable, q, t, p, u) -> Float[Array, " nv"]:
         """B u of the actuators, with 0 for the integrators."""
         force = jnp.asarray(actuation(q[: self.system.nq], t, p), jnp.float64) @ u
         return jnp.concatenate([force, jnp.zeros(self.nv - self.system.nv)])
 
-    def state(self, q, v, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def state(self, q, v, u: np.ndarray, t, p) -> tuple[np.ndarray, np.ndarray]:
         """q and v of the extended system where the actuators are at rest at u, shape (nu,)."""
+        with outside_of_programs():
+            given = jnp.asarray(q, float), jnp.asarray(v, float)
+            T, offset = self.matrix(given[0], t, p), self.offset(*given, t, p)
         q = np.concatenate([np.asarray(q, float), np.zeros(self.nq - self.system.nq)])
         v = np.concatenate([np.asarray(v, float), np.zeros(self.nv - self.system.nv)])
-        inputs = Decomposition(self.matrix).solve(np.asarray(u, float))
+        inputs = Decomposition(np.asarray(T)).solve(np.asarray(u - offset, float))
         for j in self.extended:
             # an input behind one integrator is a velocity; behind more, the first of its
             # coordinates
@@ -115,6 +140,56 @@ class Chains(Record):
             else:
                 v[self.velocity(j)] = inputs[j]
         return q, v
+
+
+class SeenInputs(Record):
+    """T and u₀ of inputs of which the first ones are accelerations of some rows' residuals:
+
+        z = a(q) u + d(q, v, t),    u_j = a_j⁻¹ (z − d − a_i w_i),    u_i = w_i
+
+    a are these rows of the decoupling matrix, d what they do without control, j as many actuators,
+    and i the others.
+
+    Attributes:
+        dynamics: of the passive system; its own parameters are replaced by those of the call.
+        constraints: whose rows they are, all at their natural degree.
+        actuation: `(q, t, p)` → B.
+        rows: which rows of all constraints.
+        own, others: the actuators j and i.
+    """
+
+    dynamics: Dynamics
+    constraints: tuple[AbstractConstraint, ...]
+    actuation: Callable
+    rows: tuple[int, ...] = field(static=True)
+    own: tuple[int, ...] = field(static=True)
+    others: tuple[int, ...] = field(static=True)
+
+    def _effect(self, q, t, p) -> Float[Array, "k nu"]:
+        """a at rest, as T depends on q alone."""
+        dynamics = replace(self.dynamics, p=p)
+        s = State(q, jnp.zeros(dynamics.system.nv), t)
+        B = jnp.asarray(self.actuation(q, t, p), jnp.float64)
+        reaction = jax.vmap(dynamics.gauss_at(s).mobility, 1, 1)(B)
+        rows = Constraints(self.constraints, dynamics.system, p).matrix(s.q, s.v, t, p)
+        return rows[np.array(self.rows)] @ reaction
+
+    def __call__(self, q, t, p) -> Float[Array, "nu nu"]:
+        a, k = self._effect(q, t, p), len(self.rows)
+        own, others, nu = np.array(self.own), np.array(self.others, int), len(a[0])
+        inverse = LU(a[:, own]).solve(jnp.eye(k))
+        T = jnp.zeros((nu, nu)).at[own[:, None], np.arange(k)].set(inverse)
+        T = T.at[own[:, None], np.arange(k, nu)].set(-inverse @ a[:, others])
+        return T.at[others, np.arange(k, nu)].set(1.0)
+
+    def offset(self, q, v, t, p) -> Float[Array, " nu"]:
+        """u₀."""
+        dynamics, s = replace(self.dynamics, p=p), State(q, v, t)
+        c = Constraints(self.constraints, dynamics.system, p)
+        free = c.matrix(q, v, t, p) @ passive_acceleration(dynamics, s) - c.rhs(q, v, t, p)
+        a, own = self._effect(q, t, p), np.array(self.own)
+        u = LU(a[:, own]).solve(-free[np.array(self.rows)])
+        return jnp.zeros(len(a[0])).at[own].set(u)
 
 
 def combined(chains: Chains, seen: np.ndarray) -> Chains:
