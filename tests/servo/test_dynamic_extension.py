@@ -223,51 +223,6 @@ def test_a_load_on_a_rigid_rope_follows_its_path_by_tension_and_trolley():
 
 
 @pytest.mark.slow
-def test_trolley_and_winch_pull_along_a_rope_that_turns():
-    """A crane on a rigid rope whose winch has a drum: the same flat closed form, with
-
-    the trolley's force m_t s̈ − T n_x, and the winch's m_d l̈ − T, T the rope's tension.
-    """
-    trolley, drum, load, g = 300.0, 100.0, 1000.0, 9.81
-    place = lambda q: jnp.stack([q[0] + q[1] * jnp.sin(q[2]), -q[1] * jnp.cos(q[2])])
-
-    def kinetic(q, v, t, p):
-        speed = jax.jvp(place, (q,), (v,))[1]
-        return 0.5 * (trolley * v[0] ** 2 + drum * v[1] ** 2 + load * speed @ speed)
-
-    system = zw.Lagrangian(
-        kinetic,
-        lambda q, t, p: load * g * place(q)[1],
-        nq=3,
-        coordinates=("trolley", "rope", "angle"),
-    )
-    share = lambda t: t**5 * (126 - 420 * t + 540 * t**2 - 315 * t**3 + 70 * t**4)
-    path = lambda t: jnp.stack([8 * share(t / 6), -6 + 3 * share(t / 6)])
-    rows = [
-        zw.Holonomic(lambda q, t, p, i=i: place(q)[i] - path(t)[i], name=n)
-        for i, n in enumerate("xy")
-    ]
-    B = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
-    servo = zw.Servo(rows, B, actuators=["trolley force", "winch"], gains=2.0)
-    crane = zw.Model(system, name="crane")
-    found = zw.servo.dynamic_extension(crane, servo, [0.0, 6.0, 0.0], [0.0, 0.0, 0.0])
-    assert found.degrees == {"x": 4, "y": 4}
-    assert list(found.integrators.values()) == [2]
-    assert found.inputs["winch"] == pytest.approx(-load * g)
-    run = zw.simulate(found.model, found.q, found.v, times=[0.0, 2.0, 3.1, 5.0], rtol=1e-10)
-    second = lambda f: jax.jit(jax.jacfwd(jax.jacfwd(f)))
-    lift = lambda t: second(path)(t) + jnp.array([0.0, g])
-    at = lambda t: path(t)[0] - path(t)[1] * lift(t)[0] / lift(t)[1]
-    length = lambda t: jnp.hypot(path(t)[0] - at(t), path(t)[1])
-    for t, q, u in zip(run.t, run.q, run.dataset["control"].values, strict=True):
-        tension = load * jnp.hypot(*lift(t))
-        across = (path(t)[0] - at(t)) / length(t)
-        np.testing.assert_allclose(q[:2], [at(t), length(t)], atol=1e-8)
-        wanted = trolley * second(at)(t) - tension * across, drum * second(length)(t) - tension
-        np.testing.assert_allclose(u, wanted, rtol=1e-6, atol=1e-3)
-
-
-@pytest.mark.slow
 def test_three_forces_move_a_load_on_a_rod_in_space():
     """What pulls along the rod is one of three inputs, and turns with it. The flat closed form:
 
