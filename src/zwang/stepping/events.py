@@ -158,8 +158,8 @@ def _missed(values, before, after, largest):
     much to decide, and the fraction of the step to take instead.
 
     The functions are evaluated at two instants within the step and compared with the cubic that has
-    their values and slopes at both ends. A function is resolved if it differs from the cubic by less
-    than `OFF_CUBIC` of its range; it then has at most one maximum, which `_peaks` finds.
+    their values and slopes at both ends. A function is resolved if it differs from the cubic by
+    less than `OFF_CUBIC` of its range; it then has at most one maximum, which `_peaks` finds.
     """
     slopes = _slopes(values, before, after)
     looks = jnp.stack([values(s) for s in INSIDE])
