@@ -115,10 +115,10 @@ def c_code(model: Model, q0=None, v0=None, *, name: str | None = None) -> CCode:
         >>> zw.c_code(model, q0=[1.0, 0.0], v0=[0.0, 0.0]).write("firmware")
     """
     require_float64()
+    refuse_unwritable(model)
     open_model = with_nothing_loose(model)
     prefix = identifier(label(model.name if name is None else name, "c_code: name"))
     prefix = prefix if prefix[0].isalpha() else f"m_{prefix}"
-    refuse_unwritable(model)
     states = samples(open_model, q0, v0, DRIVER_STATES)
     refuse_nearly_parallel(open_model, states)
     start = states.start
