@@ -53,6 +53,10 @@ def test_a_file_without_actuators_is_driven_at_its_joints(arm):
     np.testing.assert_allclose(zw.motion(held, Q, V).acceleration, 0.0, atol=1e-13)
     with pytest.raises(ModelError, match=r"expected \(2,\), a number for each joint \(shoulder"):
         arm.driven(lambda q, v, t, p: [1.0])
+    with pytest.raises(
+        ModelError, match=r"control takes \(q, v, t\), expected a function \(q, v, t, p"
+    ):
+        arm.driven(lambda q, v, t: [1.0, 1.0])
 
 
 def test_gravity_compensation_is_that_of_the_closed_form(arm):

@@ -131,7 +131,9 @@ def test_the_page_is_one_document_whose_formulas_are_mathml(pendulum):
     page = pendulum.sources["pendulum.html"].replace("<!doctype html>", "")
     page = page.replace('<meta charset="utf-8">', "")
     math = list(ET.fromstring(page).iter("math"))
-    assert len(math) == 8 + len(pendulum.integrals)  # M, F, φ, ψ, A, b, v̇, Q_c
+    # q, v, p before they are used, M, F, φ, ψ, A, b, v̇, Q_c
+    assert len(math) == 11 + len(pendulum.integrals)
+    assert [x[0].text for x in math[:4]] == ["q", "v", "p", "M"]
     assert "̇" not in page and "˙" in page and "_dot" not in page
 
 

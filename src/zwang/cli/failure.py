@@ -67,9 +67,7 @@ def sentence_of(error: BaseException) -> tuple[str, int]:
 
 
 def referred(sentence: str, error: BaseException) -> str:
-    """The sentence for an error with the command that explains it; Ctrl-C and faults of zwang's own
-    have none.
-    """
+    """The sentence for an error with the command that explains it, if the user can mend it."""
     from zwang.cli.explain import explained
     from zwang.errors import ExplainedError
     from zwang.messages import code_of

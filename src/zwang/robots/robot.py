@@ -24,7 +24,7 @@ from zwang.equations.constraint import AbstractConstraint, Holonomic
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.files.reading import file_name, shown_path
-from zwang.inputs.arguments import flag, number
+from zwang.inputs.arguments import flag, number, optional_function
 from zwang.inputs.arrays import vector
 from zwang.inputs.call import misfits_named
 from zwang.inputs.tracing import returned
@@ -356,11 +356,11 @@ class Robot:
             params: more parameters, by name.
             servo: as in `zw.Model`; `law` makes one.
         """
-        system = self._tree(control).system
+        law = optional_function(control, "driven: control", "(q, v, t, p) → u")
         asked = self.description.letting_go
         loose = [] if asked is None else loose_constraints(self.description, self.tree, asked)
         made = Model(
-            system,
+            self._tree(law).system,
             [*self.constraints, *loose, *constraints],
             {**self.params, **(params or {})},
             servo=servo,

@@ -131,11 +131,14 @@ def content(found: Derivation, level: int = 2) -> str:
     shown = lambda x: _plain(printer.doprint(x))
     heading = lambda text: f"<h{level}>{text}</h{level}>"
     system = [("M", e.M), ("F", e.F), ("φ", e.phi), ("ψ", e.psi), ("A", e.A), ("b", e.b)]
-    parts = [_math(f"<mi>{letter}</mi>", shown(x)) for letter, x in system if x.rows]
-    if found.definitions:
+    shared = dict(e.definitions)
+    parts = [_math(f"<mi>{k}</mi>", shown(sp.Matrix([x]))) for k, x in _variables(found).items()]
+    parts += [_math(shown(symbol), shown(x)) for symbol, x in shared.items()]
+    parts += [_math(f"<mi>{letter}</mi>", shown(x)) for letter, x in system if x.rows]
+    if own := [x for x in found.definitions if x[0] not in shared]:
         parts.append(heading("Definitions, in order"))
         parts.append(f"<p>{ABOUT}</p>" if e.A.rows else "")
-        parts += [_math(shown(symbol), shown(x)) for symbol, x in found.definitions]
+        parts += [_math(shown(symbol), shown(x)) for symbol, x in own]
     parts.append(heading("Explicit equation of motion"))
     parts += [_math(RESULTS[key], shown(x)) for key, x in found.outputs.items()]
     if found.integrals:
@@ -154,6 +157,12 @@ def content(found: Derivation, level: int = 2) -> str:
         f"{heading('Executed and compared')}<p>Largest relative difference from the numeric model "
         f"at {found.states} random states.</p><table>{rows}</table>"
     )
+
+
+def _variables(found: Derivation) -> dict[str, tuple[sp.Symbol, ...]]:
+    """Symbols of coordinates, velocities and parameters, by the letters of the equations."""
+    known = found.equations.symbols
+    return {k: x for k, x in {"q": known.q, "v": known.v, "p": known.p}.items() if x}
 
 
 def _rates(found: Derivation) -> dict[sp.Symbol, sp.Symbol]:
