@@ -388,7 +388,8 @@ class Robot:
 
         Args:
             limits, friction: whether joints stop at their `ranges`, and rub as the file says.
-            ground: height of a floor [m] for the file's spheres, capsules and boxes, or None.
+            ground: height of a floor [m] for the file's spheres, capsules, cylinders and boxes;
+                none without it.
             grip: coefficient of friction on it.
             restitution: e of joints at their limits, and of bodies, from 0 to 1.
             pairs: two bodies each that touch, smooth (`zwang.bodies.contact`).
