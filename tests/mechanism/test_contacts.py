@@ -327,6 +327,49 @@ def test_what_repeats_its_contacts_sticks_on_an_incline_as_long_as_it_may(tmp_pa
         np.testing.assert_allclose(slides.q[-1] - slides.q[0], [way, *[0.0] * 6], atol=1e-12)
 
 
+CAN = """
+world = "space"
+[parameters]
+push = 1.0
+[bodies.can]
+mass = 2.0
+inertia = [0.02, 0.02, 0.01]
+at = [0.0, 0.0, 0.15]
+[bodies.can.points]
+top = [0, 0, 0.15]
+[forces.push]
+on = "can.top"
+effort = ["push", "0", "0"]
+[contacts.floor]
+between = ["ground", "can"]
+shapes = [{ kind = "plane" }, { kind = "cylinder", size = [0.1, 0.3] }]
+"""
+
+
+@pytest.mark.slow
+def test_a_can_tips_over_its_rim_at_the_known_push(tmp_path):
+    """On ice, pushed by F at its top: it tips where F h/2 > m g r, and slides upright below."""
+    least = 2.0 * G * 0.1 / 0.15
+    run = lambda part: ran(
+        tmp_path, CAN, 0.2, rtol=1e-10, params={"parameters": {"push": part * least}}, samples=5
+    )
+    for part in (0.6, 1 - 1e-6):
+        stands = run(part)
+        assert np.max(np.abs(stands.v[:, 3:])) < 1e-12
+        assert stands.v[-1, 0] == pytest.approx(part * least / 2.0 * 0.2, abs=1e-11)
+    tips = run(1 + 1e-6)
+    assert tips.v[-1, 4] > 1e-5 and tips.switches[-1].on == ("floor 2",)
+
+
+@pytest.mark.slow
+def test_a_can_on_its_side_rolls_by_two_thirds(tmp_path):
+    text = CAN.split("[bodies.can.points]")[0] + "[contacts" + CAN.split("[contacts")[1]
+    text = text.replace("0.15]", '0.1]\nturn = ["pi/2", 0, 0]') + "static = 0.5\n"
+    gravity = f"gravity = [{G * np.sin(SLOPE)}, 0.0, {-G * np.cos(SLOPE)}]\n"
+    run = ran(tmp_path, gravity + text, 0.5, rtol=1e-10, samples=5)
+    assert run.q[-1, 0] == pytest.approx(G * np.sin(SLOPE) / 3 * 0.25, abs=1e-12)
+
+
 WRONG = {
     "of a ball and nothing": ({"kind": "shere"}, "did you mean"),
     "size": ({"kind": "sphere"}, "has 0 numbers, expected 1: radius"),

@@ -4,12 +4,13 @@
 
 | pair | rows | by |
 |---|---|---|
-| plane with sphere, capsule, box, cylinder | 1, 2, 8 (4 in the plane), 2 | lowest points |
-| sphere with sphere, capsule, box, cylinder, curve | 1 | nearest point of the other |
+| plane with sphere, capsule, box | 1, 2, 8 (4 in the plane) | lowest points |
+| sphere with sphere, capsule, box, curve | 1 | nearest point of the other |
 | capsule with capsule | 5 | ends, and where they cross |
 | box with capsule | 22 | caps, and the capsule across edges and corners |
 | box with point | 1 | nearest face |
 | box with box | 32 (8) | corners on faces, and edges that cross |
+| cylinder with all of them | | `zwang.bodies.cylinder` |
 
 Each row by itself is an inequality that two bodies keep while they are apart, and has derivatives
 of any order where it is closed: a flat face that lies on another one closes several rows. Rows of
@@ -187,7 +188,7 @@ def known_pair(first: str, second: str) -> bool:
 
 
 def rows_of(kinds: tuple[str, str], numbers: tuple[int, int], d: int = 3) -> int:
-    """How many rows two shapes with so many numbers have, in the plane or in space."""
+    """Count the rows of two shapes by the numbers that each has, in the plane or in space."""
     shape = lambda *n: jax.ShapeDtypeStruct(n, jnp.float64)
     sizes = shape(numbers[0]), shape(numbers[1])
     made = jax.eval_shape(

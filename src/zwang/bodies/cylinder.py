@@ -199,14 +199,26 @@ def _moved(primals, tangents):
 
 def cylinder_cylinder(first: Size, second: Size, at: Placed) -> Touch:
     back = at.inverse
-    return join(
+    round_parts = join(
         _sides(first, second, at),
         _rims_beside_bar(first, second, at),
         swap(_rims_beside_bar(second, first, back), at),
+    )
+    n, z = round_parts.normal, jnp.array([0.0, 0.0, 1.0])
+    reach = _reach(first, z, n) + _reach(second, at.axes[:, 2], n)
+    return join(
+        _separating(round_parts, n @ at.place - reach, _least(first, second)),
         _on_end(first, second, at),
         swap(_on_end(second, first, back), at),
         _rims_across(first, second, at),
     )
+
+
+def _separating(found: Touch, apart: Array, least) -> Touch:
+    """Rows whose normals separate two shapes, by how far these are apart along them: what lies
+    inside the side of a cylinder just before its end touches nothing.
+    """
+    return found._replace(way=jnp.minimum(found.way, apart + SMALL_PART * least))
 
 
 def _on_end(first: Size, second: Size, at: Placed) -> Touch:
@@ -284,10 +296,13 @@ def _across(tangents: Array, others: Array, outward: Array) -> tuple[Array, Arra
 def box_cylinder(first: Size, second: Size, at: Placed) -> Touch:
     half, axis, back = first / 2, at.axes[:, 2], at.inverse
     least = jnp.minimum(jnp.min(first), _least(second, second))
+    across = edges_across(half, at.place, axis, second[1] / 2, second[0])
+    n = across.normal
+    reach = jnp.abs(n) @ half + _reach(second, axis, n)
     return join(
         _on_face(half, second, at, least),
         swap(_corners(second, half, back, least), at),
-        edges_across(half, at.place, axis, second[1] / 2, second[0]),
+        _separating(across, n @ at.place - reach, least),
         _rims_across_edges(half, second, at, least),
     )
 
@@ -295,7 +310,7 @@ def box_cylinder(first: Size, second: Size, at: Placed) -> Touch:
 def _on_face(half: Array, size: Size, at: Placed, least) -> Touch:
     """Rims of a cylinder on that face of a box that has all of it farthest before it."""
     side = jnp.where(at.place >= 0, 1.0, -1.0)
-    apart = side * at.place - half - _reach(size, at.axes[:, 2], np.eye(3))
+    apart = side * at.place - half - _reach(size, at.axes[:, 2], jnp.eye(3))
     face = jnp.argmax(apart)
     order = (face + np.array([1, 2, 3])) % 3
     turn = jnp.eye(3)[order] * jnp.stack([1.0, 1.0, side[face]])[:, None]
@@ -324,7 +339,8 @@ def _rims_across_edges(half: Array, size: Size, at: Placed, least) -> Touch:
     """Rims of a cylinder that cross edges of a box, of those around the face that looks most at it,
     two places of each.
     """
-    along, middle = box_edges(half)
+    along, signs = box_edges()
+    middle = signs * half
     axis, edges = at.axes[:, 2], np.eye(3)[along]
     t, circle, there = _along_rims(size, at, middle, edges)
     outward = circle - at.place
@@ -346,6 +362,5 @@ def _rims_across_edges(half: Array, size: Size, at: Placed, least) -> Touch:
 
 def _edges_around() -> Array:
     """The four edges around each face of a box, by axis and side, shape (3, 2, 4)."""
-    _, middle = box_edges(np.ones(3))
-    middle = np.asarray(middle)
+    _, middle = box_edges()
     return jnp.array([[np.flatnonzero(middle[:, i] == side) for side in SIDES] for i in range(3)])

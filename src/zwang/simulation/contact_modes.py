@@ -8,7 +8,7 @@ This is Gauss's principle with inequalities, in the metric of M⁻¹.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from zwang.dynamics.vector_field import HELD_OFF, HELD_ON
 from zwang.errors import Result
 from zwang.simulation.frictions import HostFriction
 from zwang.simulation.monitor import MotionEndError
-from zwang.simulation.sharing import shares
+from zwang.simulation.sharing import Shares, shares
 from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, SOLUTION_ERROR
 
 
@@ -217,17 +217,8 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
     limits = {k: frictions[k].disk(gaps, loads[k], frictions[k].static) for k in sticking}
     share = lambda limits, rows: shares(problem, rows, need, np.intersect1d(rows, gaps), limits)
     yielding, shared = at_limit & {*at.over} & {*sticking}, share(limits, rows)
-    # where the others carry all it lets go, or its event would come again at once; and with it what
-    # merely lies there, or the two would take turns
-    fallen = np.intersect1d(gaps[at.falling], rows)
-    for out in (np.union1d(fallen, gaps[at.lying]), fallen):
-        if shared is None or not len(fallen):
-            break
-        without = np.setdiff1d(rows, out)
-        if (others := share(limits, without)) is not None:
-            rows, shared = without, others
-            closed[np.isin(gaps, out)] = HELD_OFF
-            break
+    rows, shared = _without_fallen(at, rows, shared, lambda rows: share(limits, rows))
+    closed[np.isin(gaps, np.setdiff1d(gaps, rows))] = HELD_OFF
     if shared is None:
         forces = problem.multipliers(rows, need)
     else:
@@ -240,6 +231,23 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
         helped = {k for k in yielding & shared.shared if share(less(k), rows) is not None}
         yielding = yielding - helped
     return Decided(np.concatenate([closed, ways]), at.loads(forces, loads), yielding | slips)
+
+
+def _without_fallen(
+    at: Instant, rows: np.ndarray, shared: Shares | None, share: Callable
+) -> tuple[np.ndarray, Shares | None]:
+    """The rows without gaps whose force has fallen to zero, where the others carry all, or their
+    events would come again at once; and without those that merely lie there, or the two would take
+    turns.
+    """
+    fallen = np.intersect1d(at.gaps[at.falling], rows)
+    if shared is None or not len(fallen):
+        return rows, shared
+    for out in (np.union1d(fallen, at.gaps[at.lying]), fallen):
+        without = np.setdiff1d(rows, out)
+        if (others := share(without)) is not None:
+            return without, others
+    return rows, shared
 
 
 def _released(
