@@ -195,7 +195,7 @@ class Rows:
         """How many rows are independent."""
         return len(self.unit) if self.independent else self.split.rank
 
-    @property
+    @functools.cached_property
     def kernel(self) -> np.ndarray:
         """A basis of the kernel of A, orthonormal in the metric, shape (nv, nv − rank)."""
         return self.metric.W @ self.split.kernel
