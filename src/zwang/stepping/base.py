@@ -100,10 +100,13 @@ class AbstractIntegrator(Record):
     Attributes:
         estimates: whether its steps come with an error estimate.
         implicit: whether its stages are solved by `Flow.newton`.
+        impulsive: whether gaps and dry friction are met by an impulse at the end of every step, and
+            no instant is located.
     """
 
     estimates: ClassVar[bool] = True
     implicit: ClassVar[bool] = False
+    impulsive: ClassVar[bool] = False
 
     @property
     @abc.abstractmethod
