@@ -21,6 +21,7 @@ from zwang.dynamics.placement import place
 from zwang.dynamics.vector_field import HELD_OFF, HELD_ON, ConstrainedVectorField
 from zwang.equations.state import host_state
 from zwang.errors import Result
+from zwang.inputs.arrays import host_array
 from zwang.objects.record import replace
 from zwang.simulation.contact import Collision, Contacts, impulses
 from zwang.simulation.frictions import HostFriction
@@ -71,7 +72,7 @@ class TimeStepping(AbstractMonitor):
         after, end = v + change, q
         if np.any(change):
             end = moved(dynamics, q, 0.5 * h * change, run.t)
-            held = flow.with_input(np.full(len(before), HELD_OFF)).dynamics
+            held = flow.with_input(host_array(np.full(len(before), HELD_OFF))).dynamics
             placement = place(held, host_state(end, after, run.t), dynamics.scales)
             if not placement.converged:
                 raise MotionEndError(Result.NOT_CONVERGED, "after the impulses of a step")
@@ -110,7 +111,9 @@ class TimeStepping(AbstractMonitor):
         own = before[contacts.first :]
         touched = [(k, x) for k, x in enumerate(contacts.frictions) if x.gap < 0 or shut[x.gap]]
         mu = [
-            x.static if own[n + k] == HELD_ON else x.kinetic(np.linalg.norm(approach[x.rows]))
+            x.static
+            if own[n + k] == HELD_ON
+            else x.kinetic(float(np.linalg.norm(approach[x.rows])))
             for k, x in touched
         ]
         met, rubbing = self._solved(problem, normal, places, touched, mu, left, h)

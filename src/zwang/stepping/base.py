@@ -35,6 +35,11 @@ class Flow(Protocol):
         """Whether stages are to keep clear of singular configurations, as for a derivative."""
         raise NotImplementedError
 
+    @property
+    def moves_by_velocity(self) -> bool:
+        """Whether velocities are the rates of the coordinates."""
+        raise NotImplementedError
+
     def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
         """q and v."""
         raise NotImplementedError
