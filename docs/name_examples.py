@@ -82,6 +82,7 @@ EXAMPLES = {
     },
     "Bosh3": _one_run("integrator=zw.methods.Bosh3()"),
     "Rattle": _one_run("integrator=zw.methods.Rattle(4), step=0.01"),
+    "Moreau": _one_run("integrator=zw.methods.Moreau(), step=0.01"),
     "Sparse": _one_run("pseudoinverse=zw.methods.Sparse()"),
     "Stabilized": _one_run("drift=zw.methods.Stabilized(zw.methods.BaumgarteRates(10.0, 10.0))"),
     "BaumgarteRates": _one_run(

@@ -43,6 +43,8 @@ BATCH, DERIVATIVE, PER_SECOND = 3.0, 1e-5, {"five-bar": 15_000}
 """Trajectories per second beside a loop of single runs; derivatives beside central differences,
 relative; trajectories per second on two cores.
 """
+IDLE, CLOSED = 0.05, 3.0
+"""Of a step, what a gap that stays open takes; of a free acceleration, one with 20 contacts."""
 
 Row = tuple[str, str, bool]
 """Target, measured, whether it is reached."""
@@ -220,6 +222,23 @@ def _startup(found: dict) -> Iterator[Row]:
         yield f"{target}: at most {seconds(wanted)}", seconds(found[key]), found[key] <= wanted
 
 
+def _contact(found: dict) -> Iterator[Row]:
+    for loops in (2, 8):
+        more = found[f"step, {loops} loops"] - 1
+        yield (
+            f"a gap that never closes in a model of {loops} four-bar loops: at most "
+            f"{digits(100 * IDLE)} % of a step",
+            f"{digits(100 * more)} %",
+            more <= IDLE,
+        )
+    closed = found["closed contacts"]
+    yield (
+        f"an acceleration with twenty closed contacts: at most {digits(CLOSED)} × a free one",
+        ratio(closed),
+        closed <= CLOSED,
+    )
+
+
 PARTS: dict[str, Callable[[dict], Iterator[Row]]] = {
     "peers": _peers,
     "small": _small,
@@ -229,5 +248,6 @@ PARTS: dict[str, Callable[[dict], Iterator[Row]]] = {
     "gradients": _gradients,
     "startup": _startup,
     "first": _first,
+    "contact": _contact,
 }
 """Which part of the results says what; the order of the page."""

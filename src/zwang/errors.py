@@ -258,5 +258,5 @@ _ENDS_OF = {
         ),
         Result.TOO_MANY_STEPS: (_MANY, STEPS, LOOSER),
     },
-    "Rattle": {Result.TOO_MANY_STEPS: (_MANY, STEPS, LONGER_STEP)},
+    **dict.fromkeys(("Rattle", "Moreau"), {Result.TOO_MANY_STEPS: (_MANY, STEPS, LONGER_STEP)}),
 }

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from zwang.dynamics.formulation import UdwadiaPhohomsiri as UdwadiaPhohomsiri
     from zwang.stepping import Dopri8 as Dopri8
     from zwang.stepping import Kvaerno5 as Kvaerno5
+    from zwang.stepping import Moreau as Moreau
     from zwang.stepping import Rattle as Rattle
     from zwang.stepping import Tsit5 as Tsit5
     from zwang.stepping.bosh3 import Bosh3 as Bosh3

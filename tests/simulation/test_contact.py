@@ -8,6 +8,7 @@ from verification.contact import CASES
 
 import zwang as zw
 from tests.crossed import some
+from zwang.simulation import contact_modes
 
 G = 9.81
 
@@ -112,7 +113,15 @@ def test_no_motion_goes_on_where_painleve_s_rod_has_no_answer():
         rod.run()
 
 
-def test_a_hinge_rubs_by_its_own_reaction():
+@pytest.fixture
+def decisions(monkeypatch):
+    """How everything is held, each time that it is decided with some loads."""
+    seen, decide = [], contact_modes._decided
+    monkeypatch.setattr(contact_modes, "_decided", lambda *a: seen.append(decide(*a)) or seen[-1])
+    return seen
+
+
+def test_a_hinge_rubs_by_its_own_reaction(decisions):
     # beside an integration of the angle alone, whose reaction is found by iteration
     length, m, mu = 1.0, 2.0, 0.02
     system = free([m, m, 0.1], lambda q, v, t, p: jnp.array([0.0, -m * G, 0.0]))
@@ -128,6 +137,8 @@ def test_a_hinge_rubs_by_its_own_reaction():
     assert first == pytest.approx(1.0425374776606853, abs=1e-9)
     assert second == pytest.approx(2.082361427203448, abs=1e-9)
     assert run.at(second)[0][2] == pytest.approx(0.409323685, abs=1e-8)
+    # once more for a load that was found, and once for one that begins to slide
+    assert len(decisions) <= 4 * len(run.switches)
 
 
 def test_a_gap_that_is_curved_by_round_off_alone_stays_open():

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from zwang.objects.recent import Recent
 from zwang.thresholds import AGREEMENT, RESOLVED, ROUND_OFF, SOLUTION_ERROR
 
 
@@ -28,6 +29,12 @@ def complementary(Q: np.ndarray, c: np.ndarray) -> np.ndarray | None:
     if not n or np.all(c >= 0):
         return np.zeros(n)
     columns, best, least = np.hstack([np.eye(n), -Q]), None, -np.inf
+    # most problems return with another c, because loads are found by iteration
+    key = Q.shape, Q.tobytes()
+    if (basis := _BASES.get(key)) is not None:
+        z, left = _at_basis(Q, c, columns, basis)
+        if left >= -ROUND_OFF:
+            return z
     # number of covering vectors that are tried before a ray is accepted
     for k in range(8):
         # dependent rows may end one sequence of pivots early, and not the next
@@ -37,22 +44,31 @@ def complementary(Q: np.ndarray, c: np.ndarray) -> np.ndarray | None:
         for tie in (SOLUTION_ERROR, ROUND_OFF):
             if (basis := _pivoted(Q, c, cover, tie)) is None:
                 continue
-            values = np.zeros(2 * n)
-            values[basis] = np.linalg.lstsq(columns[:, basis], c, rcond=None)[0]
-            z = np.maximum(values[n:], 0.0)
-            w, terms = Q @ z + c, np.abs(Q) @ z + np.abs(c)
-            # negative parts and products of w and z, relative to their terms
-            left = np.min(np.minimum(w, np.where(z > 0, -np.abs(w), np.inf)))
-            left /= np.max(terms, initial=0.0)
+            z, left = _at_basis(Q, c, columns, basis)
             if left > least:
                 best, least = z, left
             # a false tie leaves a residual above round-off
             if left >= -ROUND_OFF:
+                _BASES.put(key, basis)
                 return z
         if best is not None:
             break
     # the largest residual of a solution
     return best if least >= -AGREEMENT else None
+
+
+_BASES: Recent[list[int]] = Recent(most=8)
+"""Columns that were basic at the solution, by Q."""
+
+
+def _at_basis(Q: np.ndarray, c: np.ndarray, columns: np.ndarray, basis: list[int]) -> tuple:
+    """z of a basis, and its negative parts and products with w, relative to their terms."""
+    n, values = len(c), np.zeros(2 * len(c))
+    values[basis] = np.linalg.lstsq(columns[:, basis], c, rcond=None)[0]
+    z = np.maximum(values[n:], 0.0)
+    w, terms = Q @ z + c, np.abs(Q) @ z + np.abs(c)
+    left = np.min(np.minimum(w, np.where(z > 0, -np.abs(w), np.inf)))
+    return z, left / np.max(terms, initial=0.0)
 
 
 def _pivoted(Q: np.ndarray, c: np.ndarray, cover: np.ndarray, tie: float) -> list[int] | None:

@@ -197,7 +197,7 @@ class Rows:
         """Number of independent rows."""
         return len(self.unit) if self.independent else self.split.rank
 
-    @property
+    @functools.cached_property
     def kernel(self) -> np.ndarray:
         """Basis of the null space of A, orthonormal in the metric, shape (nv, nv − rank)."""
         return self.metric.W @ self.split.kernel

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MOST_DEPENDENCIES, MOST_SUGGESTIONS, MOST_LOOSE = 8, 5, 12
 """How many are printed."""
+NOT_UNIQUE = "; the motion is not unique, as friction depends on them"
 
 
 def lines(d: Diagnosis):
@@ -49,9 +50,7 @@ def lines(d: Diagnosis):
         held = [f"{name} {how}" for name, how in d.loose.items()]
         more = f" and {len(held) - MOST_LOOSE} more in .loose" if len(held) > MOST_LOOSE else ""
         yield f"  may let go           {', '.join(held[:MOST_LOOSE])}{more}"
-    yield f"  redundant rows       {d.redundant_rows}"
-    if not d.unique_motion:
-        yield "  motion               not unique: friction depends on forces that are not"
+    yield f"  redundant rows       {d.redundant_rows}{'' if d.unique_motion else NOT_UNIQUE}"
     for x in d.dependencies[:MOST_DEPENDENCIES]:
         yield f"    {x}"
     if len(d.dependencies) > MOST_DEPENDENCIES:

@@ -51,7 +51,7 @@ IntegratorName = Annotated[
     Integrator | None,
     typer.Option(
         help=f"{listed(Integrator)}. Default: dopri8; tsit5 for loose tolerances, kvaerno5 for "
-        "stiff systems, rattle for long runs (with --step).",
+        "stiff systems, rattle for long runs and moreau for dense impacts (with --step).",
         metavar="NAME",
         rich_help_panel=METHODS,
     ),

@@ -38,6 +38,7 @@ class ContactProblem(NamedTuple):
         metric: of M.
         held: rows that hold in any case.
         rows: those, factored.
+        rest: acceleration that they ask for where no force acts, shape (nv,).
     """
 
     A: np.ndarray
@@ -50,6 +51,7 @@ class ContactProblem(NamedTuple):
     metric: Metric
     held: np.ndarray
     rows: Rows
+    rest: np.ndarray
 
     @classmethod
     def at_state(cls, dynamics: Dynamics, state: State, loose: np.ndarray) -> ContactProblem:
@@ -73,10 +75,10 @@ class ContactProblem(NamedTuple):
         )
         # a row that is switched off is zero
         held = np.setdiff1d(np.flatnonzero(length > 0), loose)
-        F = np.asarray(at.F) + np.asarray(at.actuator_force)
-        return cls(
-            A, np.asarray(at.b), length, shared, phi, psi, F, metric, held, metric.rows(A[held])
-        )
+        F, b, rows = np.asarray(at.F) + np.asarray(at.actuator_force), np.asarray(at.b), A[held]
+        fixed = metric.rows(rows)
+        rest = fixed.correct(b[held])
+        return cls(A, b, length, shared, phi, psi, F, metric, held, fixed, rest)
 
     def held_anyway(self, rows: np.ndarray) -> np.ndarray:
         """Which of some rows depend on those that hold, as that of a stop at a dead point does: no
@@ -95,7 +97,7 @@ class ContactProblem(NamedTuple):
 
     def acceleration(self, force: np.ndarray) -> np.ndarray:
         """v̇ under a force, of the rows that hold alone."""
-        return self.response(force) + self.rows.correct(self.b[self.held])
+        return self.response(force) + self.rest
 
     def multipliers(self, rows: np.ndarray, force: np.ndarray) -> np.ndarray:
         """λ of all rows with `Aᵀλ = f`, of some rows alone, of least norm at unit length."""

@@ -61,6 +61,30 @@ ENTRIES = {
             "doi": "10.1098/rspa.2016.0891",
         },
     ),
+    "moreau1999": (
+        "article",
+        {
+            "author": "Moreau, J. J.",
+            "title": "Numerical aspects of the sweeping process",
+            "journal": "Comput. Methods Appl. Mech. Eng.",
+            "volume": "177",
+            "pages": "329--349",
+            "year": "1999",
+            "doi": "10.1016/S0045-7825(98)00387-9",
+        },
+    ),
+    "jean1999": (
+        "article",
+        {
+            "author": "Jean, M.",
+            "title": "The non-smooth contact dynamics method",
+            "journal": "Comput. Methods Appl. Mech. Eng.",
+            "volume": "177",
+            "pages": "235--257",
+            "year": "1999",
+            "doi": "10.1016/S0045-7825(98)00383-1",
+        },
+    ),
     "prince1981": (
         "article",
         {
@@ -269,6 +293,7 @@ CITED: dict[str, tuple[str, ...]] = {
     "Tsit5": ("tsitouras2011",),
     "Kvaerno5": ("kvaerno2004",),
     "Rattle": ("andersen1983",),
+    "Moreau": ("moreau1999", "jean1999"),
     "Bosh3": ("bogacki1989",),
     "Proximal": ("parikh2014",),
     "Sparse": ("parikh2014",),

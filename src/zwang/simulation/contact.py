@@ -17,6 +17,7 @@ from jaxtyping import PyTree
 
 from zwang.algebra.cone_complementarity import Disk
 from zwang.dynamics.contact_problem import ContactProblem, coulomb, rubbing_rows
+from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.dynamics.placement import place
 from zwang.dynamics.scales import size_of
@@ -55,7 +56,7 @@ class Holding:
     record: Switched | None
 
 
-class _Impact(NamedTuple):
+class Collision(NamedTuple):
     """The velocity after an impact.
 
     Attributes:
@@ -115,6 +116,7 @@ class Contacts:
                 "number from 0 to 1."
             )
         self.certificate = Certificate()
+        self._every: tuple[ConstrainedVectorField, np.ndarray, Dynamics] | None = None
         self._fastest = 0.0
         self._impacts: list[list[float]] = [[] for _ in self.gaps]
         self._rests: set[int] = set()
@@ -141,7 +143,7 @@ class Contacts:
         """
         n, before = len(self.gaps), modes[self.first :]
         q, v, t = np.asarray(state.q), np.asarray(state.v), float(state.t)
-        problem = self._problem(flow, modes, host_state(q, v, t))
+        problem = self.problem(flow, modes, host_state(q, v, t))
         was_shut, slow = before[:n] > HELD_OFF, self._slow(problem, v, span)
         # A gap up to this part of the place of the motion, or of the way that it would close by in
         # a run at its present rate, counts as closed: a hundred times what the instant of an event
@@ -160,14 +162,14 @@ class Contacts:
         impact = self._collide(problem, v, t, shut, slow, place)
         if impact is not None:
             after = impact.v
-            problem = self._problem(flow, modes, host_state(q, after, t))
+            problem = self.problem(flow, modes, host_state(q, after, t))
         else:
             after = v
         staying = shut & (np.abs(problem.psi[self.gaps]) <= slow[self.gaps])
         # a gap that opens again has its instant's accuracy: to close it exactly would lift it
         if np.any(staying & ~was_shut):
             q = self._placed(flow, modes, staying, host_state(q, after, t))
-            problem = self._problem(flow, modes, host_state(q, after, t))
+            problem = self.problem(flow, modes, host_state(q, after, t))
         arrived, over = np.zeros(len(before), bool), []
         for k, x in enumerate(self.frictions, start=n):
             if fired is None or impact is not None:
@@ -191,7 +193,7 @@ class Contacts:
         before, own = (np.where(is_spent(x), HELD_ON, x) for x in (before, own))
         on_the_move = (before < HELD_OFF) & (own < HELD_OFF) & self.in_space & ~arrived
         was = np.where(on_the_move, own, before)
-        record = self._record(t, was, own, problem.metric, v, impact)
+        record = self.record(t, was, own, problem.metric, v, impact)
         # without the round-off of velocities that are held at zero
         if len(on := self.rows[(own > HELD_OFF)[self.places]]):
             rows = np.array([*problem.held, *on], int)
@@ -220,7 +222,7 @@ class Contacts:
     def refuse_penetration(self, flow: ConstrainedVectorField, state: State, span: float) -> None:
         """Raise if a gap is negative at the start by more than a start may be off."""
         modes = np.full(self.first + len(self.names), HELD_ON)
-        problem, q, v = self._problem(flow, modes, state), np.asarray(state.q), np.asarray(state.v)
+        problem, q, v = self.problem(flow, modes, state), np.asarray(state.q), np.asarray(state.v)
         gap, extent = problem.phi[self.gaps], self._extent(flow, problem, q, v, span)
         if np.any(bad := gap < -ACCEPTED_VIOLATION * extent):
             k = int(np.argmax(bad))
@@ -242,10 +244,15 @@ class Contacts:
                 f"{name} closes, and all other constraints leave no motion that opens it",
             )
 
-    def _problem(self, flow, modes: np.ndarray, state: State) -> ContactProblem:
-        every = np.concatenate([modes[: self.first], np.full(len(self.names), HELD_ON)])
-        dynamics = flow.with_input(every).dynamics
-        return ContactProblem.at_state(dynamics, state, self.rows)
+    def problem(self, flow, modes: np.ndarray, state: State) -> ContactProblem:
+        """All rows at a state, those of what is open included."""
+        # one object while the flow and its switches are the same, as to bind a program to its
+        # numbers takes longer than a call
+        known, held = self._every, modes[: self.first]
+        if known is None or known[0] is not flow or not np.array_equal(known[1], held):
+            every = np.concatenate([held, np.full(len(self.names), HELD_ON)])
+            known = self._every = flow, held.copy(), flow.with_input(every).dynamics
+        return ContactProblem.at_state(known[2], state, self.rows)
 
     def _extent(self, flow, problem: ContactProblem, q, v, span: float) -> np.ndarray:
         """Length of the motion along each gap, in its own unit: its way at the present speed, and
@@ -277,7 +284,7 @@ class Contacts:
             raise MotionEndError(Result.NOT_CONVERGED, f"with {', '.join(names)} closed")
         return np.asarray(placement.state.q)
 
-    def _collide(self, problem: ContactProblem, v, t: float, shut, slow, place) -> _Impact | None:
+    def _collide(self, problem: ContactProblem, v, t: float, shut, slow, place) -> Collision | None:
         """The impact of gaps that close with a speed; None without one.
 
         Newton's law of restitution as Moreau has it for several contacts: a gap that is hit
@@ -310,7 +317,7 @@ class Contacts:
             change = -problem.some(rows).correct(psi[rows])
             self._rests = set(closing[self.restitution[closing] > 0].tolist())
             lost = 0.5 * problem.metric.speed(change) ** 2  # all of what the rows have, ψ⁺ = 0
-            return _Impact(v + change, {self.names[k]: () for k in closing}, lost)
+            return Collision(v + change, {self.names[k]: () for k in closing}, lost)
         e, poisson = self.restitution[closing], self.poisson[closing]
         pull = length[normal] * problem.metric.speed(problem.metric.solve(problem.F))
         rise = np.sqrt(2 * pull * SOLUTION_ERROR * place[closing])
@@ -322,19 +329,19 @@ class Contacts:
             Disk(x.rows, places.index(x.gap), x.kinetic(float(np.linalg.norm(psi[x.rows]))))
             for x in rubs
         ]
-        impulse = _impulses(problem, normal, rubbing, met)
+        impulse = impulses(problem, normal, rubbing, met)
         returned = np.where(poisson, e * impulse[normal], 0.0)
         if np.any(returned > 0):
             impulse[normal] += returned
             met = met + problem.A @ problem.response(problem.A.T @ impulse)
             rubbing = [x._replace(fixed=x.share * returned[x.owner]) for x in rubbing]
-            impulse += _impulses(problem, normal, rubbing, met)
+            impulse += impulses(problem, normal, rubbing, met)
         pushes = {self.names[k]: (float(impulse[self.gaps[k]]),) for k in closing}
         change = problem.response(problem.A.T @ impulse)
         dissipated = -float(impulse @ (psi + 0.5 * problem.A @ change))
-        return _Impact(v + change, {k: x for k, x in pushes.items() if x[0] > 0}, dissipated)
+        return Collision(v + change, {k: x for k, x in pushes.items() if x[0] > 0}, dissipated)
 
-    def _record(self, t, before, after, metric, v, impact: _Impact | None) -> Switched | None:
+    def record(self, t, before, after, metric, v, impact: Collision | None) -> Switched | None:
         """What changed, in names."""
         n = len(self.gaps)
         name = lambda which: tuple(x for x, yes in zip(self.names, which, strict=True) if yes)
@@ -362,7 +369,7 @@ class Contacts:
         )
 
 
-def _impulses(problem: ContactProblem, normal, rubbing: Sequence[Disk], met) -> np.ndarray:
+def impulses(problem: ContactProblem, normal, rubbing: Sequence[Disk], met) -> np.ndarray:
     """Λ of all rows, zero where nothing is met, of gaps that are met with some velocities.
 
     Raises:

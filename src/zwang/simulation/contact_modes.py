@@ -14,13 +14,17 @@ from typing import NamedTuple
 import numpy as np
 
 from zwang.algebra.cone_complementarity import Disk
+from zwang.algebra.decomposition import Decomposition
 from zwang.dynamics.contact_problem import ContactProblem, coulomb, rubbing_rows
 from zwang.dynamics.vector_field import HELD_OFF, HELD_ON
 from zwang.errors import Result
 from zwang.simulation.frictions import HostFriction
 from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.sharing import Shares, shares
-from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, SOLUTION_ERROR
+from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, ROUND_OFF, SOLUTION_ERROR
+
+NEWTON = 8
+"""Maximum number of rounds in which Newton's method finds loads, and of its steps in each."""
 
 
 class Instant(NamedTuple):
@@ -67,11 +71,17 @@ class Decided(NamedTuple):
         modes: of gaps and frictions.
         loads: that follow.
         yielding: frictions that slide, or are at their limit and no other row helps out.
+        rows, forces: rows that hold, and forces of all rows.
+        pulls: force of each friction that moves by a unit of its load, shape (nv, frictions); zero
+            of those that a gap loads.
     """
 
     modes: np.ndarray
     loads: np.ndarray
     yielding: set[int]
+    rows: np.ndarray
+    forces: np.ndarray
+    pulls: np.ndarray
 
 
 def held_modes(
@@ -131,18 +141,48 @@ def _balanced(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided
         MotionEndError: if there are none.
     """
     part, missed = 1.0, None
+    # what a gap loads has its share of the gap's force, whatever its load was guessed to be
+    own = np.array([x.gap < 0 for x in at.frictions], bool)
     # most turns in which loads that depend on the forces are found
-    for _ in range(100):
+    for turn in range(100):
         decided = _decided(at, begun, loads)
-        miss = decided.loads - loads
+        miss = np.where(own, decided.loads - loads, 0.0)
         if np.all(np.abs(miss) <= SOLUTION_ERROR * np.max(np.abs(decided.loads), initial=0.0)):
             return decided
-        # a load may depend strongly on itself: Aitken's relaxation, of the line of the last turns
+        if turn < NEWTON:
+            loads = _consistent(at, decided, loads)
+            continue
+        # rows that begin to hold and let go in turn: Aitken's relaxation, of the line of the last
+        # turns, as a load may depend strongly on itself
         if missed is not None and np.any(change := miss - missed):
             part = -part * (missed @ change) / (change @ change)
         loads, missed = np.maximum(loads + part * miss, 0.0), miss
     names = ", ".join(at.frictions[int(k)].law.name for k in np.flatnonzero(miss))
     raise MotionEndError(Result.PARADOX, f"no loads of {names} are those of the forces")
+
+
+def _consistent(at: Instant, decided: Decided, loads: np.ndarray) -> np.ndarray:
+    """Loads that are those of the forces while the same rows hold and the same frictions move, by
+    Newton's method: forces are then linear in the loads, and loads are norms of them.
+    """
+    problem, rows = at.problem, at.problem.some(decided.rows)
+    change = np.zeros((len(problem.A), len(loads)))
+    for k in np.flatnonzero(np.any(decided.pulls, axis=0)):
+        free = problem.metric.solve(decided.pulls[:, k])
+        need = problem.metric.M @ rows.correct(problem.A[decided.rows] @ free)
+        change[decided.rows, k] = -rows.multipliers(need)
+    own = {k: x.load_rows for k, x in enumerate(at.frictions) if x.gap < 0 and len(x.load_rows)}
+    guess, miss, rate = loads.copy(), np.zeros(len(loads)), np.eye(len(loads))
+    for _ in range(NEWTON):
+        forces = decided.forces + change @ (guess - loads)
+        for k, of in own.items():
+            size = np.linalg.norm(forces[of])
+            miss[k] = size - guess[k]
+            rate[k] = np.eye(len(loads))[k] - forces[of] @ change[of] / (size or 1.0)
+        if np.max(np.abs(miss), initial=0.0) <= ROUND_OFF * np.max(guess, initial=0.0):
+            break
+        guess = np.maximum(guess + Decomposition(rate, ALL_BUT_ZERO).solve(miss), 0.0)
+    return guess
 
 
 def _first_loads(at: Instant) -> np.ndarray:
@@ -192,11 +232,8 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
     for k in begins:
         if (f := np.linalg.norm(force_of[frictions[k].rows])) > 0:
             begins[k] = -force_of[frictions[k].rows] / f
-    hardly = {
-        k
-        for k in begins
-        if size[k] * SOLUTION_ERROR <= ALL_BUT_ZERO * np.max(zero[frictions[k].rows])
-    }
+    nothing = {k: ALL_BUT_ZERO * np.max(zero[frictions[k].rows]) for k in begins}
+    hardly = {k for k in begins if size[k] * SOLUTION_ERROR <= nothing[k]}
     if len(hardly) > 1:
         weaker = [
             x.scaled(1 - ALL_BUT_ZERO) if k in hardly else x
@@ -211,11 +248,12 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
     slipping = rubbing_rows([x for k, x in zip(resting, rubbing, strict=True) if k in begins])
     need = problem.metric.M @ acceleration - force - pulls @ push
     need -= problem.A[slipping].T @ force_of[slipping]
-    sticky = np.setdiff1d(tangents, slipping)
+    sticky = sorted({*tangents.tolist()} - {*slipping.tolist()})
     rows = np.array([*problem.held, *gaps[closed > HELD_OFF], *sticky], int)
     sticking = [k for k in resting if k not in begins]
     limits = {k: frictions[k].disk(gaps, loads[k], frictions[k].static) for k in sticking}
-    share = lambda limits, rows: shares(problem, rows, need, np.intersect1d(rows, gaps), limits)
+    own = {*gaps.tolist()}
+    share = lambda limits, rows: shares(problem, rows, need, [i for i in rows if i in own], limits)
     yielding, shared = at_limit & {*at.over} & {*sticking}, share(limits, rows)
     rows, shared = _without_fallen(at, rows, shared, lambda rows: share(limits, rows))
     closed[np.isin(gaps, np.setdiff1d(gaps, rows))] = HELD_OFF
@@ -223,14 +261,29 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
         forces = problem.multipliers(rows, need)
     else:
         forces = shared.forces
-        closed[np.isin(gaps, shared.idle)] = HELD_OFF
+        closed[[i in shared.idle for i in gaps]] = HELD_OFF
         for k, along in shared.spent.items():
             ways[k] = frictions[k].spent(along)
         # what others can help out with a little more does not move yet
         less = lambda k: {**limits, k: limits[k].scaled(1 - AGREEMENT)}
         helped = {k for k in yielding & shared.shared if share(less(k), rows) is not None}
         yielding = yielding - helped
-    return Decided(np.concatenate([closed, ways]), at.loads(forces, loads), yielding | slips)
+    modes, found = np.concatenate([closed, ways]), at.loads(forces, loads)
+    moving = _pulls(at, begins, loads, force_of)
+    return Decided(modes, found, yielding | slips, rows, forces, moving)
+
+
+def _pulls(
+    at: Instant, begins: Collection[int], loads: np.ndarray, forces: np.ndarray
+) -> np.ndarray:
+    """Force of each friction that moves by a unit of its load, zero of those that a gap loads."""
+    found, problem = np.zeros((len(at.problem.F), len(loads))), at.problem
+    for k, direction in at.slides.items():
+        found[:, k] = at.frictions[k].pull(problem, direction)
+    for k in begins:
+        own = at.frictions[k].rows
+        found[:, k] = problem.A[own].T @ forces[own] / (loads[k] or np.inf)
+    return np.where([x.gap < 0 for x in at.frictions], found, 0.0)
 
 
 def _without_fallen(

@@ -79,10 +79,15 @@ class HostFriction(NamedTuple):
         """N by the forces of joints or of a gap; the given one of any other load."""
         if self.gap >= 0:
             return max(float(multipliers[gaps[self.gap]]), 0.0)
+        return given if self.loaded is None else float(np.linalg.norm(multipliers[self.load_rows]))
+
+    @property
+    def load_rows(self) -> np.ndarray:
+        """Rows whose force loads it; none where the load is given."""
         if self.loaded is None:
-            return given
-        own = multipliers[self.loaded]
-        return float(np.linalg.norm(own[list(self.law.load_rows)] if self.law.load_rows else own))
+            return np.zeros(0, int)
+        own = np.arange(self.loaded.start, self.loaded.stop)
+        return own[list(self.law.load_rows)] if self.law.load_rows else own
 
 
 def frictions_of(model: Model, p: PyTree) -> list[HostFriction]:

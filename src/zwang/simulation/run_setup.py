@@ -39,6 +39,7 @@ from zwang.simulation.pace import Pace
 from zwang.simulation.reached import Clock, Reached
 from zwang.simulation.stop import Stop
 from zwang.simulation.switching import Switch, Switching
+from zwang.simulation.time_stepping import TimeStepping
 from zwang.simulation.tolerances import accepted_violation, step_tolerances
 from zwang.simulation.turning import Turning, event_values
 from zwang.simulation.vanishing import VanishingRows
@@ -154,11 +155,21 @@ class RunSetup:
                 ScaleWatch(),
                 pace,
                 Ending(pace),
-                *(() if self.switching is None else (Turning(self.switching),)),
+                *self._turning,
                 *further,
                 Clock(progress),
             ),
         )
+
+    @property
+    def _turning(self) -> tuple[AbstractMonitor, ...]:
+        """What changes how rows are held."""
+        if self.switching is None:
+            return ()
+        contacts, step = self.switching.contacts, self.asked.step
+        if self.asked.integrator.impulsive and contacts is not None and step is not None:
+            return (TimeStepping(contacts, step),)
+        return (Turning(self.switching),)
 
 
 def set_up(asked: RunRequest) -> RunSetup:
@@ -202,10 +213,12 @@ def set_up(asked: RunRequest) -> RunSetup:
     tolerances = tolerances._replace(accept=host_array(accept))
     turns = () if switching is None else switching.conditions
     contacts = None if switching is None else switching.contacts
-    loose = [] if contacts is None else contacts.names
+    # a method that gives impulses at the end of every step locates no instants
+    located = contacts is not None and not asked.integrator.impulsive
+    loose = contacts.names if contacts is not None and located else []
     if contacts is not None:
         contacts.refuse_penetration(flow, state, asked.span)
-    lengths = () if contacts is None else (host_array(asked.span), tolerances.rtol)
+    lengths = (host_array(asked.span), tolerances.rtol) if located else ()
     events = Events(tuple(s.function for s in asked.stop), turns, len(loose), *lengths)
     names = [s.name for s in asked.stop], [s.constraint for s in asked.switches], loose
     conditions = conditions_of(events, *names)
@@ -285,6 +298,11 @@ def _switching(asked: RunRequest) -> Switching | None:
     model, loop, formulation = asked.model, asked.loop, asked.formulation
     expected = "zw.Switch(constraint, on=..., off=...)"
     switches = items(asked.switches, Switch, "switches", expected)
+    if switches and asked.integrator.impulsive:
+        raise ModelError(
+            f"{model.name}: zw.methods.{type(asked.integrator).__name__} locates no instants, and "
+            "turns no zw.Switch; zw.methods.Dopri8() does."
+        )
     if not switches and not model.constraints.loose:
         return None
     if loop is not None:

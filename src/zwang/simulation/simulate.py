@@ -97,7 +97,8 @@ def simulate(
     Args:
         samples: number of sample times if only `duration` is given, both ends included.
         integrator: `zw.methods.Dopri8()`, `zw.methods.Tsit5()`, `zw.methods.Kvaerno5()` for stiff
-            systems, or `zw.methods.Rattle()` for long runs.
+            systems, `zw.methods.Rattle()` for long runs, or `zw.methods.Moreau()` for dense
+            impacts.
         step: fixed step [s] in place of error control; shortened only to end on samples.
         longest_step: upper limit of the step [s].
         drift: `zw.methods.Projection()` by default.

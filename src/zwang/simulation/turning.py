@@ -76,15 +76,14 @@ class Turning(AbstractMonitor):
 
     def _turn(self, run: RunState) -> None:
         """Change what holds where that is due, and choose the first step after it."""
-        before = [x.time for x in run.turned if x.time < run.t]
+        before = next((x.time for x in reversed(run.turned) if x.time < run.t), np.inf)
         run.here = self._held(run, self._switched(run))
         # the steps before the turn are the best guess of the scale after it; the controller
         # corrects it
         h, fixed = run.first_step, run.tolerances.growth[1] == 1
         if not fixed:
             h = max(float(np.max(run.recent_lengths(), initial=0.0)), h)
-            apart = run.t - before[-1] if before else np.inf
-            h = h if apart <= 0 else min(h, self.soon * apart)
+            h = h if before == np.inf else min(h, self.soon * (run.t - before))
         run.restart(h, fired=np.zeros(len(run.here.fired), bool))
         run.keep_state()
 
@@ -189,8 +188,7 @@ def _with(here: Progress, y, controller_state, values, fired) -> Progress:
 
 def _refuse_chatter(done: Sequence[Switched], here: Progress, duration: float) -> None:
     """Raise if there were many turns at one instant."""
-    recent = [x for x in done[-RECENT_TURNS:] if here.t - x.time <= AGREEMENT * duration]
-    if len(recent) > CHATTER:
+    if len(done) > CHATTER and here.t - done[-1 - CHATTER].time <= AGREEMENT * duration:
         raise MotionEndError(Result.CHATTERING, done[-1].what)
 
 

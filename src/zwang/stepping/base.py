@@ -33,6 +33,11 @@ class Flow(Protocol):
         """True if stages must keep a distance from singular configurations, as for a derivative."""
         raise NotImplementedError
 
+    @property
+    def moves_by_velocity(self) -> bool:
+        """Whether velocities are the rates of the coordinates."""
+        raise NotImplementedError
+
     def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
         """Return q and v."""
         raise NotImplementedError
@@ -98,10 +103,13 @@ class AbstractIntegrator(Record):
     Attributes:
         estimates: whether steps have an error estimate.
         implicit: whether stages are solved by `Flow.newton`.
+        impulsive: whether gaps and dry friction are treated by an impulse at the end of every step,
+            without event location.
     """
 
     estimates: ClassVar[bool] = True
     implicit: ClassVar[bool] = False
+    impulsive: ClassVar[bool] = False
 
     @property
     @abc.abstractmethod

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -61,7 +60,7 @@ def tracking_error(data: Variables) -> str:
     return f"up to {found.value:.3g} ({where}), {end:.3g} at the end"
 
 
-def contact_residuals(attrs: Mapping[str, Any]) -> dict[str, float]:
+def contact_residuals(attrs: Mapping) -> dict[str, float]:
     """The largest residuals of gaps and dry friction over all steps of a run, by their kind; none
     of a run without them.
     """
