@@ -248,8 +248,8 @@ def eliminated(
 
 
 class _Places:
-    """Where entries (row in node, row in node) of blocks (later position, earlier position) are in
-    S.
+    """Places in S of entries (row in node, row in node) of blocks (later position, earlier
+    position).
 
     Args:
         known: blocks by later and earlier position, place of their first entry and distance of

@@ -142,13 +142,13 @@ class SparseMatrix(Record):
         return y if self.rows is None else jnp.zeros(self.layout.shape[0]).at[self.rows].set(y)
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
-        """As an array of NumPy; asked for by name only (`np.asarray(A)`), never by a product with
-        an array.
+        """Return the matrix as a NumPy array, on explicit conversion only (`np.asarray(A)`), never
+        in a product with an array.
         """
         return np.asarray(self.todense(), dtype)
 
     def todense(self) -> Float[Array, "m nv"]:
-        """As an array."""
+        """Return the matrix as an array."""
         return jax.vmap(lambda w: self @ w, out_axes=1)(jnp.eye(self.shape[1]))
 
 
