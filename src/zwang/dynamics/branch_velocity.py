@@ -19,7 +19,7 @@ MOST_RATES = 6
 
 
 def between_branches(model: Model, dynamics: Dynamics, state: State) -> str:
-    """What is to be said of a velocity in a singular configuration that no motion has, or ""."""
+    """Describe a velocity in a singular configuration that belongs to no motion, or return ""."""
     if dynamics.structure.sparse:
         return ""
     near = velocity_on_branch(dynamics, state.q, state.v, state.t)

@@ -32,7 +32,7 @@ each other, so that no period fits into both."""
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What the constraints say at a state.
+    """Result of the consistency check at a state.
 
     Attributes:
         misses: entries of `A v̇ − b` for the best v̇, beside the terms that they are made of, shape
@@ -53,7 +53,7 @@ class Verdict:
 
     @property
     def consistent(self) -> bool:
-        """Whether the constraints have a common acceleration."""
+        """True if the constraints have a common acceleration."""
         return bool(self.residual <= self.allowed)
 
     @property
@@ -66,7 +66,7 @@ class Verdict:
 
     @property
     def redundant(self) -> bool:
-        """Whether rows are known to depend on each other."""
+        """True if rows are known to depend on each other."""
         return self.rows is not None and self.rows.rank < min(self.rows.C.shape)
 
 

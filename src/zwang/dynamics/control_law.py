@@ -140,14 +140,14 @@ class AbstractControlLaw(Record):
 
     @property
     def by_constraints(self) -> bool:
-        """Whether u depends on which constraints hold, which a law without rows of its own does
-        not ask.
+        """True if u depends on which constraints hold, which a law without rows of its own does not
+        ask.
         """
         return True
 
     @property
     def remark(self) -> str:
-        """What the law adds to the system of its own, in words; "" where it is nothing."""
+        """Describe the states that the law adds to the system; "" if there are none."""
         return ""
 
     @property
@@ -160,7 +160,7 @@ class AbstractControlLaw(Record):
         return {}
 
     def decay_rates(self) -> dict[str, float]:
-        """How fast each servo constraint's error decays at most [1/s], where that is known."""
+        """Return the largest decay rate of the error of each servo constraint [1/s], if known."""
         return {}
 
     def kept_errors(
@@ -172,7 +172,7 @@ class AbstractControlLaw(Record):
         return {}
 
     def saturated(self, u: np.ndarray) -> np.ndarray:
-        """Which controls are at a limit of their actuator, of the shape of u, (..., nu)."""
+        """Return a mask of the controls at a limit of their actuator, shape (..., nu)."""
         return np.zeros(np.shape(u), bool)
 
     def by_name(self, names, constraint: Callable) -> AbstractControlLaw:

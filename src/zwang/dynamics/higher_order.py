@@ -170,7 +170,7 @@ def HigherOrder(
 
 
 class Layout:
-    """Where the derivatives of each variable are in q and v.
+    """Indices of the derivatives of each variable in q and v.
 
     Args:
         orders: by variable.

@@ -291,7 +291,7 @@ def with_mass(model: Model, dynamics: Dynamics, state: State, *, light: bool = T
 
 
 def is_light(dynamics: Dynamics, at: ModelEvaluation) -> bool:
-    """Whether M is a `SMALL_PART` of `M + AᵀDA` along any direction; false of a sparse A."""
+    """Return whether M is a `SMALL_PART` of `M + AᵀDA` along any direction; false of a sparse A."""
     if isinstance(at.A, SparseMatrix):
         return False
     A, M, is_diagonal = np.asarray(at.A), dense_mass(np.asarray(at.M)), np.ndim(at.M) == 1
@@ -306,8 +306,8 @@ def is_light(dynamics: Dynamics, at: ModelEvaluation) -> bool:
 
 
 def mass_is_positive(M: np.ndarray) -> bool:
-    """Whether a mass matrix is positive definite to working precision, or not finite (which is
-    another complaint).
+    """Return whether a mass matrix is positive definite to working precision, or not finite (which
+    is another complaint).
     """
     return bool(not np.all(np.isfinite(M)) or _is_positive(mass_blocks(M)))
 

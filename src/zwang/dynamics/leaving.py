@@ -33,7 +33,7 @@ DRAWN = 3
 
 @model_program
 def leaves_no_branch(dynamics: Dynamics, s: State, w) -> Bool[Array, ""]:
-    """Whether no motion has acceleration w at a state, at rest or moving."""
+    """Return whether no motion has acceleration w at a state, at rest or moving."""
     gauss, rows, system = dynamics.gauss_at(s), dynamics.constraints, dynamics.system
     mass, A = gauss.mass, gauss.A
 
@@ -44,7 +44,7 @@ def leaves_no_branch(dynamics: Dynamics, s: State, w) -> Bool[Array, ""]:
         return random * (mass.size(w) / jnp.maximum(jax.vmap(mass.size)(random), 1e-300))[:, None]
 
     def leaves(r, sizes):
-        """Whether some of r lies outside the range of A, beside values of its size."""
+        """Return whether some of r lies outside the range of A, beside values of its size."""
         # rows of accelerations have a right-hand side of their own
         known = np.isin(np.arange(rows.m), rows.velocity_rows)
         rest = gauss.units() * jnp.where(known, r - A @ gauss.correct(r), 0.0)

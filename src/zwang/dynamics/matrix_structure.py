@@ -55,7 +55,7 @@ class AbstractStructure(Record):
 
     @property
     def newton_plan(self) -> NewtonPlan | None:
-        """What a Newton step of an implicit method needs to be sparse; None for an array."""
+        """Return the sparse structure for a Newton step; None for an array."""
         return None
 
 

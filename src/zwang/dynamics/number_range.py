@@ -25,8 +25,8 @@ def row_sizes(xp: ModuleType, A, diagonal):
 
 
 def out_of_range(xp: ModuleType, size, diagonal):
-    """Whether a row is too large, all are too small, or a mass is too large or too small; what is
-    not finite is another complaint.
+    """Return whether a row is too large, all are too small, or a mass is too large or too small;
+    what is not finite is another complaint.
     """
     longest = xp.max(size, initial=0.0)
     masses = xp.where(diagonal != 0, xp.abs(diagonal), 1.0)
@@ -35,7 +35,7 @@ def out_of_range(xp: ModuleType, size, diagonal):
 
 
 def too_large(xp: ModuleType, *values):
-    """Whether a coordinate, velocity or force is; what is not finite is another complaint."""
+    """Return whether a coordinate, velocity or force is finite but too large."""
     whole = xp.concatenate([xp.abs(xp.asarray(x)) for x in values])
     return xp.any(xp.isfinite(whole) & (whole > LARGEST_SIZE))
 
@@ -52,7 +52,7 @@ def refuse_range(dynamics: Dynamics, at: ModelEvaluation, state: State) -> None:
 
 
 def beyond_range(dynamics: Dynamics, at: ModelEvaluation, state: State) -> str:
-    """Which number of a model or a state is out of range, in words; "" if none is."""
+    """Describe the number of a model or a state that is out of range; "" if there is none."""
     system, allowed = dynamics.system, f"expected sizes from {LEAST_SIZE:g} to {LARGEST_SIZE:g}"
     diagonal = np.einsum("bii->bi", mass_blocks(np.asarray(at.M))).ravel()
     for what, names, values in (

@@ -30,8 +30,8 @@ from zwang.thresholds import CONVERGED, ROUND_OFF
 
 
 class Events(Record):
-    """What a run looks out for, as one vector-valued function: stop conditions, the conditions of
-    switches, then gaps and dry frictions that may change how they are held.
+    """Events of a run as one vector-valued function: stop conditions, the conditions of switches,
+    then gaps and dry frictions that may change how they are held.
 
     Attributes:
         stops: `(q, v, t, p)` → a number; an event wherever it crosses zero.
@@ -56,7 +56,7 @@ class Events(Record):
 
     @property
     def rising(self) -> np.ndarray:
-        """Which events count only where their function rises."""
+        """Mask of the events that count only where their function rises."""
         n = len(self.stops) + len(self.conditions) + self.loose
         return np.arange(n) >= len(self.stops)
 
@@ -210,7 +210,7 @@ def _lengths(dynamics: Dynamics) -> Array:
 
 
 def _closing(dynamics: Dynamics, s: State, beyond) -> Array:
-    """What rises through zero where a gap closes that is open, and not beyond its ends."""
+    """Function that rises through zero where an open gap closes within its ends."""
     p, c = dynamics.p, dynamics.constraints
     mass, gaps = dynamics.mass_as_given(s), c.one_sided_rows
     size = _lengths(dynamics)

@@ -20,12 +20,13 @@ from zwang.objects.record import replace
 from zwang.thresholds import ALL_BUT_ZERO, MARGIN
 
 UNTYPICAL = 30.0
-"""Where rows turn this many times faster than the motion itself, this state may not be typical of
-their lengths, and neighbours are looked at; what they say counts if it is as far from what this
-state says. Along a generic motion of one rigid body the two are within ten of each other.
+"""If the direction of rows changes this many times faster than that of the motion, this state may
+not be typical of their lengths, and neighboring states are measured; their lengths are used if they
+differ by this factor from those of this state. Along a generic motion of one rigid body the two are
+within ten of each other.
 """
 NEIGHBOURS = (0, 1, -1)
-"""Where rows are measured, in steps along a tangent direction; the first is the state itself."""
+"""States at which rows are measured, in steps along a tangent direction; 0 is the state itself."""
 
 
 def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
@@ -135,7 +136,8 @@ def beside(xp, lengths):
 
 
 def are_typical(xp, nearby: Scales, here: Scales, lengths, reach):
-    """Whether scales with the lengths of the neighbours are to be used in place of those here.
+    """Return whether scales with the lengths of the neighbours are to be used in place of those
+    here.
 
     Args:
         nearby, here: both.
@@ -152,8 +154,8 @@ def are_typical(xp, nearby: Scales, here: Scales, lengths, reach):
 
 
 def is_curved_beside(nearby: Scales, here: Scales):
-    """Whether rows turn so much faster here than their lengths at the neighbours say that those
-    here may not be typical.
+    """Return whether rows turn so much faster here than their lengths at the neighbours say that
+    those here may not be typical.
     """
     return here.curvature > UNTYPICAL * nearby.curvature
 

@@ -53,7 +53,7 @@ of 5 s, and 14.7 in place of 17.6 before they move for the first time.
 
 
 class Structure(AbstractStructure):
-    """Where A has entries, and the order in which `A M⁻¹ Aᵀ` is eliminated; for implicit methods
+    """Structural nonzeros of A, and the order of elimination of `A M⁻¹ Aᵀ`; for implicit methods
     also what a Newton step needs.
     """
 
@@ -64,7 +64,7 @@ class Structure(AbstractStructure):
 
     @property
     def pays(self) -> bool:
-        """Whether the sparse path takes fewer than a quarter of the dense one's multiplications."""
+        """True if the sparse path takes fewer than a quarter of the dense one's multiplications."""
         m, nv = self.layout.shape
         return self.plan.multiplications() < 0.25 * (m * m * nv + m**3 / 3)
 
@@ -122,8 +122,8 @@ def sparsity_of(model: Any) -> Sparsity:
 
 
 def in_native_code(implicit: bool) -> bool:
-    """Whether native code will solve for the rows of a model; an `implicit` method solves for nv
-    unknowns beside them.
+    """Return whether native code will solve for the rows of a model; an `implicit` method solves
+    for nv unknowns beside them.
     """
     return not implicit and (is_native() or (is_native_wanted() and trace_state_clean()))
 
@@ -160,8 +160,8 @@ class Sparsity:
 
     @cached_property
     def newton(self) -> NewtonPlan | None:
-        """What a Newton step of an implicit method needs; None without a structure, or if forces
-        have too full rows.
+        """Return the structure for a Newton step of an implicit method; None without a structure,
+        or if forces have too full rows.
         """
         if self._entries is None:
             return None
@@ -207,7 +207,7 @@ class Sparsity:
 
     @staticmethod
     def _complete(layout: Layout, product: Callable[[np.ndarray], np.ndarray]) -> bool:
-        """Whether a layout has all entries of the matrix at another state."""
+        """Return whether a layout has all entries of the matrix at another state."""
         w = probe(layout.shape[1])
         true = product(np.asarray(w)[None])[0]
         known = layout.matrix(jnp.asarray(product(np.asarray(layout.tests())))) @ w
@@ -216,8 +216,8 @@ class Sparsity:
         return bool(relative(known - true, true) <= AGREEMENT)
 
     def pays(self, implicit: bool = False) -> bool:
-        """Whether the sparse path is the faster one, from the size of the model and of the factor,
-        for what will execute it; an `implicit` method solves for nv unknowns beside them.
+        """Return whether the sparse path is the faster one, from the size of the model and of the
+        factor, for what will execute it; an `implicit` method solves for nv unknowns beside them.
         """
         if self._constraints.m < fewest_sparse_rows(implicit):
             return False
@@ -227,7 +227,7 @@ class Sparsity:
 
     @cached_property
     def _is_short(self) -> bool:
-        """Whether A has so few entries that straight code of the dense path is short."""
+        """True if A has so few entries that straight code of the dense path is short."""
         c = self._constraints
         return c.m <= FEW_ENTRIES and bool(np.count_nonzero(c.pattern) <= FEW_ENTRIES)
 

@@ -62,7 +62,7 @@ class TangentCone:
 
 
 def may_branch(dynamics: Dynamics) -> bool:
-    """Whether branches are looked for in a model: of holonomic rows that hold all the time,
+    """Return whether branches are looked for in a model: of holonomic rows that hold all the time,
     and not too many.
     """
     constraints = dynamics.constraints
@@ -163,7 +163,7 @@ def zeros_of(forms: np.ndarray, k: int) -> tuple[list[np.ndarray], bool]:
 
 
 def _is_regular(forms: np.ndarray, u: np.ndarray) -> bool:
-    """Whether the gradients of the forms and of the length are independent at a zero of unit
+    """Return whether the gradients of the forms and of the length are independent at a zero of unit
     length, which is known to the root of the round-off where it is a double one.
     """
     gradients = np.vstack([forms @ u, u])

@@ -47,7 +47,7 @@ def straight_angle(mode):
 
 
 def is_spent(mode):
-    """Whether friction gives all it may while other rows hold its slip at zero."""
+    """Return whether friction gives all it may while other rows hold its slip at zero."""
     return mode <= SPENT
 
 
@@ -167,7 +167,7 @@ class ConstrainedVectorField(Record):
 
     @property
     def moves_by_velocity(self) -> bool:
-        """Whether velocities are the rates of the coordinates."""
+        """True if velocities are the rates of the coordinates."""
         return self.dynamics.system.moves_by_velocity
 
     def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:

@@ -1,9 +1,8 @@
-"""The order in which a sparse symmetric matrix is eliminated, found once on the host, as tables of
-places.
+"""Order of elimination of a sparse symmetric matrix, determined once on the host, as index tables.
 
 Rounds (`order.py`) are cut into chunks of one width, so that the compiled program is one loop over
-chunks, however many rounds there are. Nodes with many neighbors come late; a class of chunks for
-each power of two of their number keeps padding small.
+chunks, however many rounds there are. Nodes with many neighbors are eliminated late; separate
+classes of chunks for each power of two of the number of neighbors keep padding small.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from zwang.objects.record import Record, field
 
 
 class Cut(NamedTuple):
-    """What chunks are cut by.
+    """Parameters that determine the width of chunks.
 
     Attributes:
-        turn: overhead of one turn of the loop over chunks, in units of the cost of a node.
-        widths: of chunks, that are tried: at most what the cache holds.
-        dense: where so few rows are left, they are eliminated as one dense matrix.
+        turn: overhead of one iteration of the loop over chunks, in units of the cost of a node.
+        widths: widths of chunks that are tried, limited by the size of the cache.
+        dense: number of remaining rows that are eliminated as one dense matrix.
     """
 
     turn: int
@@ -36,21 +35,23 @@ class Cut(NamedTuple):
 
 FEW_ROWS = 512
 IN_KERNEL = Cut(10, 2 ** np.arange(2, 9), 24)
-"""Up to `FEW_ROWS` rows a turn is a few short loops in native code, and the rest is factored
-without LAPACK; compiled by XLA it takes no longer (40 four-bar loops).
+"""Parameters up to `FEW_ROWS` rows: an iteration is a few short loops in native code, and the rest
+is factored without LAPACK; compiled by XLA it takes no longer (40 four-bar loops).
 """
 BY_CALLS = Cut(100, 2 ** np.arange(3, 12), 64)
-"""Of more rows a turn is some thirty operations of 1 µs, against 0.3 µs for each node."""
+"""Parameters for more rows: an iteration is some thirty operations of 1 µs, and a node takes 0.3
+µs.
+"""
 
 
 class Class(Record):
-    """Chunks of one shape, eliminated one after the other.
+    """Chunks of one shape, which are eliminated one after the other.
 
     Attributes:
         neighbors: for each node, its neighbors by position, padded by one past the end.
-        update: places in S of what each pair of neighbors (the later one first) is given, padded by
+        update: places in S of the update of each pair of neighbors (the later one first), padded by
             one past the end.
-        start: position of the first node; chunks follow each other.
+        start: position of the first node; chunks are contiguous.
         offset: place of the first chunk in S; a chunk holds, for each node, its own block and those
             of its neighbors below it.
     """
@@ -68,17 +69,16 @@ class Class(Record):
 
 
 class Elimination(Record):
-    """The whole elimination. Positions number the nodes in the order in which they go, chunk by
-    chunk with padding, those of the dense rest last; S is one flat array of all blocks that come
-    into being.
+    """Complete elimination. Positions number the nodes in the order of elimination, chunk by chunk
+    with padding, those of the dense rest last. S is one flat array of all blocks including fill-in.
 
-    Rows are kept in the order of elimination all the way: an array (row in node, position), flat,
-    which has one position more for padding. Places of padding hold a 1 on the diagonal of S.
+    All vectors are in the order of elimination: a flat array (row in node, position) with one
+    additional position for padding. Places of padding have a 1 on the diagonal of S.
 
     Attributes:
         classes: in order.
         place: of each row in that order.
-        padding: which of those places have no row.
+        padding: mask of the places without a row.
         diagonal: for each of them but the last position's, where in S its diagonal is.
         outer: where in S the other entries of the matrix are, those below the diagonal in that
             order.
@@ -108,16 +108,16 @@ class Elimination(Record):
         return nodes * self.size**3 + (self.rest * self.size) ** 3 / 3
 
     def ordered(self, x: Float[Array, " m"], fill=0.0) -> Float[Array, " places"]:
-        """A vector in the order of elimination."""
+        """Return a vector in the order of elimination."""
         return scattered(x, self.place, len(self.padding), fill)
 
     def given(self, x: Float[Array, " places"]) -> Float[Array, " m"]:
-        """A vector back in the order given."""
+        """Return a vector in the original order."""
         return taken(x, self.place)
 
 
 class Plan(Record):
-    """How `C Cᵀ` is summed and eliminated.
+    """Plan of the summation and elimination of `C Cᵀ`.
 
     Attributes:
         elimination: the order.
@@ -137,8 +137,8 @@ class Plan(Record):
 
 
 class Ordered(NamedTuple):
-    """An elimination, with which of the given pairs are below the diagonal in its order, and which
-    of its entries each of these is.
+    """Elimination with the given pairs that are below the diagonal in its order, and the entry of
+    each.
     """
 
     elimination: Elimination
@@ -162,16 +162,16 @@ def plan(
 def eliminated(
     i: np.ndarray, j: np.ndarray, m: int, alike: tuple[np.ndarray, np.ndarray] | None = None
 ) -> Ordered:
-    """The elimination of a symmetric matrix (m × m) with entries (i, j): both orders of each, and
-    the diagonal.
+    """Plan the elimination of a symmetric matrix (m × m) with entries (i, j), in both orders of
+    each, and the diagonal.
 
     Rows with the same neighbors form a node; neighbors in the pattern `alike` if it is given, as
     (i, j) are.
     """
     node, within, size = group_rows(*((i, j) if alike is None else alike), m)
     nodes = int(node.max(initial=-1)) + 1
-    # in native code a turn is cheap and chunks may be narrow; where XLA calls one operation after
-    # the other, wide chunks save turns
+    # in native code an iteration is cheap and chunks may be narrow; where XLA calls one operation
+    # after the other, wide chunks save iterations
     cut = IN_KERNEL if m <= FEW_ROWS else BY_CALLS
     rounds, rest = order_of(Blocks.of(nodes, node[i], node[j]), size, cut.dense)
     grouped = _classes(rounds)
@@ -200,7 +200,7 @@ def eliminated(
         neighbors = np.sort(neighbors, axis=0)  # padding last
         tables.append((neighbors.reshape(degree, count, width).transpose(1, 0, 2), start, offset))
         chunk, lane = np.divmod(np.arange(count * width), width)
-        # blocks of a chunk stand lane by lane: one read takes the same entry of all its nodes
+        # blocks of a chunk are interleaved: one read takes the same entry of all its nodes
         own = offset + chunk * (1 + degree) * size**2 * width + lane
         at = start + np.arange(count * width)
         known.append((at, at, own, np.full(len(at), width)))
@@ -248,8 +248,8 @@ def eliminated(
 
 
 class _Places:
-    """Where entries (row in node, row in node) of blocks (later position, earlier position) are in
-    S.
+    """Places in S of entries (row in node, row in node) of blocks (later position, earlier
+    position).
 
     Args:
         known: blocks by later and earlier position, place of their first entry and distance of
@@ -306,7 +306,7 @@ def _classes(rounds: list[Round]) -> list[list[Round]]:
 
 
 def width_of(counts: list[int], cut: Cut) -> int:
-    """The width of chunks at which rounds of `counts` nodes cost least."""
+    """Return the width of chunks at which rounds of `counts` nodes cost least."""
     cost = [sum(-(-n // w) for n in counts) * (w + cut.turn) for w in cut.widths]
     return int(cut.widths[int(np.argmin(cost))])
 

@@ -1,13 +1,13 @@
 """Cholesky factorization of `C Cᵀ + μ I` for a sparse C, in the order of a `Plan`, or of any
 symmetric matrix in the order of an `Elimination`.
 
-Of the nodes of a chunk, with the blocks D on the diagonal, B below them and S among the others,
+For the nodes of a chunk, with blocks D on the diagonal, B below them and S of the other nodes,
 
     D = L Lᵀ,    P = B L⁻ᵀ,    S ← S − P Pᵀ
 
-Each formula is written once for all nodes of a chunk: the last axis of every array counts nodes; a
-loop goes over chunks. What is used twice is kept from being computed twice
-(`optimization_barrier`): the compiler would round it in two ways, and a redundant row lives on
+Each formula is written once for all nodes of a chunk: the last axis of every array counts nodes,
+and a loop runs over chunks. An `optimization_barrier` prevents values that are used twice from
+being computed twice: the compiler would round them in two ways, and a redundant row relies on exact
 cancellation.
 """
 
@@ -26,20 +26,20 @@ from zwang.algebra.elimination.gather import scattered, taken, total
 from zwang.objects.record import Record
 
 UNROLLED = 4
-"""Up to this many chunks of a class the program holds each by itself: a turn of a loop copies what
-it takes and gives (measured: one acceleration of 40 four-bar loops, 3 chunks, 258 µs against 285;
-of 80, 4 chunks, 306 against 380).
+"""Up to this many chunks of a class are unrolled, because an iteration of a loop copies its
+operands and results (measured: one acceleration of 40 four-bar loops, 3 chunks, takes 258 µs
+unrolled and 285 µs as a loop; of 80, 4 chunks, 306 and 380).
 """
 
 
 class Factor(Record):
-    """A factored matrix `Q + μ I`.
+    """Factored matrix `Q + μ I`.
 
     Attributes:
         elimination: the order.
         inverses: L⁻¹ of each class, shape (chunks, size, size, width).
         panels: P of each class, shape (chunks, size, size, degree, width).
-        root: of the dense rest.
+        root: factor of the dense rest.
     """
 
     elimination: Elimination
@@ -63,8 +63,8 @@ class Factor(Record):
         return x.ravel()
 
     def pivots(self) -> Float[Array, " pivots"]:
-        """Squares of the diagonal of the Cholesky factor: how far each row is from those eliminated
-        before it; 1 for padding.
+        """Squares of the diagonal of the Cholesky factor, which measure the distance of each row
+        from those eliminated before it; 1 for padding.
         """
         own = [jnp.diagonal(inverse, axis1=1, axis2=2).ravel() ** -2 for inverse in self.inverses]
         return jnp.concatenate([*own, self.root.pivots()])
@@ -134,7 +134,7 @@ def _eliminate(group: Class, size: int, S: Float[Array, " places"]):
 
 
 def _forward(group: Class, inverse, panel, x: Float[Array, "size places"]):
-    """`L⁻¹ x` at the nodes of a class, and what is left at the others."""
+    """Return `L⁻¹ x` at the nodes of a class, and the updated right-hand side at the others."""
 
     def chunk(x, step):
         at, neighbors, inverse, panel = step
@@ -147,7 +147,7 @@ def _forward(group: Class, inverse, panel, x: Float[Array, "size places"]):
 
 
 def _backward(group: Class, inverse, panel, x: Float[Array, "size places"]):
-    """`L⁻ᵀ x` at the nodes of a class; the others are done."""
+    """Return `L⁻ᵀ x` at the nodes of a class, after the later nodes are solved."""
 
     def chunk(x, step):
         at, neighbors, inverse, panel = step
@@ -165,7 +165,7 @@ def _backward(group: Class, inverse, panel, x: Float[Array, "size places"]):
 
 
 def _through_chunks(step: Callable, carry, chunks: tuple, reverse: bool = False):
-    """The chunks of a class one after the other: a loop, or few of them each by itself."""
+    """Process the chunks of a class one after the other, in a loop, or unrolled if they are few."""
     return jax.lax.scan(step, carry, chunks, reverse=reverse, unroll=len(chunks[0]) <= UNROLLED)
 
 

@@ -1,8 +1,8 @@
-"""Entries of arrays by index.
+"""Gather and scatter operations.
 
-On a CPU a gather costs 1.5 ns per entry and becomes part of whatever uses it, which computes its
-operands anew for every entry that it takes; a scatter costs 3 ns and is never part of anything
-else, so that what is scattered is computed once.
+On a CPU a gather costs 1.5 ns per entry and is fused with the operation that uses it, which
+computes the operands again for every entry; a scatter costs 3 ns and is never fused, so its
+operands are computed once.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Sums(Record):
     ):
         self.targets, self.lists, self.pairs, self.spare = targets, None, None, spare is not None
         lists = padded(target, source, targets, sources if spare is None else spare)
-        # lists are padded to the longest one unless that makes them four times longer; then they
-        # are added up by a scatter
+        # lists are padded to the longest one; if that makes them four times longer, a scatter adds
+        # them
         if lists.size <= 4 * len(target) + targets:
             self.lists = jnp.asarray(lists)
         else:

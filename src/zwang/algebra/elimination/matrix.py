@@ -1,4 +1,4 @@
-"""A constraint matrix with few entries per row, evaluated by one product per color."""
+"""Sparse constraint matrix, evaluated by one product per color."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from zwang.objects.record import Record, field
 
 
 class Layout(Record):
-    """Where the entries of a matrix are; columns come in blocks, those of the mass matrix.
+    """Layout of the entries of a matrix, whose columns are grouped in the blocks of the mass
+    matrix.
 
-    Columns of one color share no row, so that row i has one block of each color at most: entries
-    are an array (color, place in the block, row), and `A w` for as many w as there are colors and
-    places is the whole matrix.
+    Columns of one color share no row, so row i has at most one block of each color. The entries are
+    an array (color, place in the block, row), and the products `A w` with one w per color and place
+    give the whole matrix.
 
     Args:
         row, block: entries by rows and blocks of columns, shape (entries,).
         color: of each block, shape (blocks,).
         shape: (m, nv).
         size: columns per block.
-        spare: whether the last row is there to have no entries, which makes sums over columns
-            cheaper.
+        spare: whether the last row is an additional row without entries, which makes sums over
+            columns cheaper.
     """
 
     block: Int[Array, "colors m"]
@@ -58,32 +59,32 @@ class Layout(Record):
         )
 
     def tests(self) -> Float[Array, "tests nv"]:
-        """Vectors w whose products `A w` are the whole matrix: 1 at one place of all blocks of one
+        """Vectors w whose products `A w` give the whole matrix: 1 at one place of all blocks of one
         color.
         """
         test = (self.color[:, None] * self.size + jnp.arange(self.size)).ravel()
         return (test == jnp.arange(self.colors * self.size)[:, None]).astype(float)
 
     def matrix(self, products: Float[Array, "tests m"]) -> SparseMatrix:
-        """The matrix whose products with `tests` are given."""
+        """Return the matrix from its products with `tests`."""
         return SparseMatrix(products.reshape(self.colors, self.size, -1), self)
 
     def evaluate(
         self, product: Callable[[Float[Array, " nv"]], Float[Array, " m"]]
     ) -> SparseMatrix:
-        """The matrix whose products `A w` are given."""
+        """Return the matrix from the function of its products `A w`."""
         return self.matrix(jax.vmap(product)(self.tests()))
 
 
 class SparseMatrix(Record):
-    """A matrix (m × nv) of which only the entries are kept, or some rows of one.
+    """Sparse matrix (m × nv), or some rows of one.
 
     It multiplies like an array: `A @ x`, `A.T @ y`, `A[rows]`, `len(A)`, `A.shape`.
 
     Attributes:
         data: entries (color, place in the block, row), of all rows.
         layout: where they are.
-        rows: the rows meant, in order, or None for all.
+        rows: the selected rows, in order, or None for all.
     """
 
     data: Float[Array, "colors size m"]
@@ -141,13 +142,13 @@ class SparseMatrix(Record):
         return y if self.rows is None else jnp.zeros(self.layout.shape[0]).at[self.rows].set(y)
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
-        """As an array of NumPy; asked for by name only (`np.asarray(A)`), never by a product with
-        an array.
+        """Return the matrix as a NumPy array, on explicit conversion only (`np.asarray(A)`), never
+        in a product with an array.
         """
         return np.asarray(self.todense(), dtype)
 
     def todense(self) -> Float[Array, "m nv"]:
-        """As an array."""
+        """Return the matrix as an array."""
         return jax.vmap(lambda w: self @ w, out_axes=1)(jnp.eye(self.shape[1]))
 
 

@@ -1,16 +1,15 @@
-"""One Newton step of an implicit method where forces and constraints have few entries per row: no
-matrix nv × nv.
+"""Newton step of an implicit method for sparse forces and constraints, without an nv × nv matrix.
 
     K u + Aᵀ λ = f,    A u = 0,    K = M − X
 
-X is what the change of the force over a step says: sparse like the springs and dampers that couple
-neighbors. One factor, in the order of an elimination over velocities, of
+X is the derivative of the force over a step, which is sparse like the springs and dampers that
+couple neighbors. The method needs one factor, in the order of an elimination over velocities, of
 
     H = ½ (K + Kᵀ) + AᵀDA / μ
 
-with D as in the penalty method: each row at unit length in the metric of M⁻¹. Sweeps of the method
-of multipliers then bring `A u` to zero and, as their residual is that of K itself, also what ½ (K +
-Kᵀ) leaves out (gyroscopic forces).
+with D as in the penalty method, where each row has unit length in the metric of M⁻¹. Sweeps of the
+method of multipliers then reduce `A u` to zero. Because their residual is that of K, they also
+account for the skew part that ½ (K + Kᵀ) omits (gyroscopic forces).
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from zwang.objects.record import Record
 
 
 class NewtonPlan(Record):
-    """Where K and H have entries, and the order in which H is eliminated; made on the host.
+    """Structural nonzeros of K and H, and the order of elimination of H, determined on the host.
 
     Args:
         A: layout of A, with its entries by rows and blocks of columns.

@@ -1,9 +1,10 @@
-"""Which nodes of a sparse symmetric matrix are eliminated when, on the host.
+"""Rounds in which the nodes of a sparse symmetric matrix are eliminated, determined on the host.
 
-Rows with the same neighbors form a node. In each round nodes that do not touch each other are
-eliminated at once, those with few neighbors first: what is left is the Schur complement on the
-other nodes. Every other joint of a chain goes in the first round, every other of the rest in the
-second (cyclic reduction); of a tree the leaves go first. The last few rows are one dense matrix.
+Rows with the same neighbors form a node. In each round nodes that are not adjacent are eliminated
+at once, those with few neighbors first. The result is the Schur complement on the other nodes. In a
+chain, every other joint is eliminated in the first round and every other remaining joint in the
+second (cyclic reduction); in a tree the leaves are eliminated first. The last few rows are one
+dense matrix.
 """
 
 from __future__ import annotations

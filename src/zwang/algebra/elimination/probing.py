@@ -1,8 +1,8 @@
-"""Where a constraint matrix has entries, found from products `A w` alone.
+"""Structural nonzeros of a constraint matrix from products `A w` alone.
 
-Velocities are taken in groups that are halved again and again. A random w on a group shows which
-rows meet it; groups that no row shares are tested together. So a chain of n bodies costs some ten
-products per halving, `log2 n` halvings, and nothing of size n × n.
+Velocities are divided into groups that are halved repeatedly. A random w on a group shows the rows
+with entries in it; groups that share no row are tested together. A chain of n bodies therefore
+takes some ten products per halving, `log2 n` halvings, and no array of size n × n.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""C⁺ of a matrix with few entries per row, by proximal sweeps on one sparse factor.
+"""C⁺ of a sparse matrix by proximal sweeps on one sparse factor.
 
 The equations are those of `Proximal`; nothing is larger than the entries and their factor. With
 `Q = C Cᵀ` and `λ = Q⁺ r`, the derivative is that of the linear system,
 
     dλ = Q⁺ (dr − dQ λ),
 
-with Q⁺ between two projections onto the range of Q: where rows depend on each other, neither part
-of the right-hand side need be in that range by itself, only their sum over everything that a
-parameter changes is.
+with Q⁺ between two projections onto the range of Q: if rows are dependent, the two terms of the
+right-hand side need not be in this range individually; only their sum over all changes by a
+parameter is.
 """
 
 from __future__ import annotations
@@ -34,12 +34,13 @@ from zwang.objects.record import Record, field, replace
 from zwang.thresholds import FACTOR_ROUND_OFF, LAST_DIGIT, ROUND_OFF
 
 MOST_SWEEPS = 12
-"""Most sweeps of the second correction, which end by their residual: a long lift, whose smallest
-singular value is 2e-5 at 300 stages, takes eight; three left an error of 1e-4 in its
-acceleration."""
+"""Maximum number of sweeps of the second correction, which end by their residual: a long lift,
+whose smallest singular value is 2e-5 at 300 stages, takes eight; three sweeps left an error of 1e-4
+in its acceleration.
+"""
 PIVOT = 1e-9
-"""Pivots above this count in the rank: a row is independent if it is farther than the root of this,
-3e-5 of its length, from those eliminated before it.
+"""Pivots above this count in the rank: a row is independent if its distance from those eliminated
+before it exceeds the square root of this, 3e-5 of its length.
 """
 
 
@@ -48,7 +49,7 @@ class SparsePseudoinverse(Record):
     `Pseudoinverse` is of an array.
 
     Args:
-        plan: how `C Cᵀ` is summed and eliminated.
+        plan: plan of the summation and elimination of `C Cᵀ`.
         method: damping and number of sweeps.
         C: rows of about unit length.
     """
@@ -99,11 +100,11 @@ class SparsePseudoinverse(Record):
         pivots = factor(
             self.sweeps.plan, self.sweeps.C.data, jnp.asarray(FACTOR_ROUND_OFF)
         ).pivots()
-        # rows that are not meant have no pivot, padding has 1
+        # rows that are not selected have no pivot, padding has 1
         return self.C.layout.shape[0] - jnp.sum(~(pivots > PIVOT))
 
     def log_det(self) -> Float[Array, ""]:
-        """`log det (C Cᵀ + μ I)`, which dips where the rank drops."""
+        """Return `log det (C Cᵀ + μ I)`, which has a minimum where the rank drops."""
         return jnp.sum(jnp.log(self.sweeps.factor.pivots()))
 
 
@@ -197,7 +198,7 @@ def _solve_jvp(primals, tangents):
     sweeps, C, r = primals
     _, dC, dr = tangents
     x, y = _solve(sweeps, C, r)
-    # x once more: what sweeps leave of it would be divided by a singular value
+    # x is corrected once more, because its residual would be divided by a singular value
     closer = x if dC is None else x + _between(sweeps, C, r - C @ y)
     return (x, y), _solve_change(sweeps, C, closer, dC, dr)
 

@@ -1,10 +1,10 @@
-"""Ways to compute the Moore-Penrose inverse C⁺ of a constraint matrix, for C of any shape and rank.
+"""Methods for the Moore-Penrose inverse C⁺ of a constraint matrix C of any shape and rank.
 
-One method is one file of this folder, found by `zwang.objects.families.PSEUDOINVERSES`, whose
-`table()` lists all of them with their operation counts and settings. They differ in how they decide
-on the rank, and in cost:
+Each method is one file of this folder, found by `zwang.objects.families.PSEUDOINVERSES`, whose
+`table()` lists all of them with their operation counts and settings. They differ in the rank
+decision and in cost:
 
-- `Proximal`, the default, takes no decision: proximal sweeps on one Cholesky factor damp small
+- `Proximal`, the default, makes no rank decision: proximal sweeps on one Cholesky factor damp small
   singular values smoothly.
 - Every other member has a rank threshold relative to the longest row or column, or to the largest
   singular value.
@@ -13,8 +13,8 @@ All members share one derivative rule (`base.py`), which is finite at equal sing
 where the rank is lost. `pivoted_qr.py` is the first step of three members. `Sparse` selects the
 sparse path, whose numbers are in `zwang.algebra.elimination.pseudoinverse`.
 
-All but `Proximal` and `Sparse` give C⁺ r for every r. `Proximal.solve` takes r in the range of C,
-as consistent constraints are; its `matrix` holds for all r.
+All methods except `Proximal` and `Sparse` compute C⁺ r for every r. `Proximal.solve` needs r in the
+range of C, as for consistent constraints; its `matrix` is valid for all r.
 """
 
 from zwang.algebra.pseudoinverse.base import AbstractFactor as AbstractFactor

@@ -1,7 +1,7 @@
-"""What every pseudoinverse method offers: factor C once, then apply C⁺ and (C⁺)ᵀ to many vectors.
+"""Abstract pseudoinverse: factor C once, then apply C⁺ and (C⁺)ᵀ to many vectors.
 
-The derivative is the same for all methods and lives here. With x = C⁺ r and C of locally constant
-rank (Golub and Pereyra 1973, SIAM J. Numer. Anal. 10, 413-432),
+The derivative is the same for all methods and is implemented here. With x = C⁺ r and C of locally
+constant rank (Golub and Pereyra 1973, SIAM J. Numer. Anal. 10, 413-432),
 
     dx = C⁺ (dr − dC x) + C⁺ C⁺ᵀ dCᵀ (r − C x) + (I − C⁺ C) dCᵀ C⁺ᵀ x,
 
@@ -11,8 +11,8 @@ taken together,
 
     C⁺ C⁺ᵀ (Cᵀ (dr − dC x) + dCᵀ (r − C x)),
 
-because `dr − dC x` leaves the range of C where rows depend on each other, also for consistent r,
-and not every method takes that (`Proximal` would lose ten digits).
+because `dr − dC x` is outside the range of C if rows are dependent, even for consistent r, and not
+every method accepts this (`Proximal` would lose ten digits).
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from zwang.objects.record import Record, replace
 from zwang.thresholds import LARGEST_SIZE, LEAST_SIZE, RESOLVED
 
 VOLUME_DAMPING = RESOLVED
-"""μ of `AbstractFactor.log_det` for rows of unit length: that of `Proximal`, whose factor has it at
-hand.
+"""μ of `AbstractFactor.log_det` for rows of unit length, equal to that of `Proximal`, whose factor
+contains it.
 """
 
 
@@ -89,7 +89,7 @@ def refuse_squares(C: Array) -> Array:
 
 
 class AbstractFactor(Record):
-    """A factored matrix C (m × n) that applies its Moore-Penrose inverse."""
+    """Factored matrix C (m × n) that applies its Moore-Penrose inverse."""
 
     @abc.abstractmethod
     def solve(self, r: Float[Array, " m"]) -> Float[Array, " n"]:
@@ -110,16 +110,16 @@ class AbstractFactor(Record):
         return self.solve(r)
 
     def within(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
-        """r without its part outside the range of C, of a method whose `solve` wants that."""
+        """Return the component of r in the range of C, for a method whose `solve` needs it."""
         return r
 
     @abc.abstractmethod
     def rank(self) -> Int[Array, ""]:
-        """Numerical rank of C by the method's threshold."""
+        """Return the numerical rank of C by the threshold of the method."""
 
     @abc.abstractmethod
     def matrix(self) -> Float[Array, "n m"]:
-        """`C⁺` itself, for all r, in the range of C or not."""
+        """Return `C⁺` as a matrix, valid for all r."""
 
     def certified(self, C: Float[Array, "m n"], r, terms) -> Certified:
         """`C⁺ r` and how good it is, for r whose entries are sums of `terms`; states on their
@@ -145,7 +145,7 @@ def _damped(C: Float[Array, "m n"]) -> Cholesky:
 
 
 class MatrixFactor(AbstractFactor):
-    """C⁺ formed as a matrix, with the rank that was decided on the way."""
+    """C⁺ formed as a matrix, with the rank that its computation decided."""
 
     pinv: Float[Array, "n m"]
     decided_rank: Int[Array, ""]
@@ -164,7 +164,7 @@ class MatrixFactor(AbstractFactor):
 
 
 class AbstractPseudoinverse(Record):
-    """A way to compute the Moore-Penrose inverse."""
+    """Abstract method for the Moore-Penrose inverse."""
 
     @abc.abstractmethod
     def factor(self, C: Float[Array, "m n"]) -> AbstractFactor:
@@ -172,17 +172,17 @@ class AbstractPseudoinverse(Record):
 
     @abc.abstractmethod
     def relaxed(self, violation: Float[Array, ""]) -> AbstractPseudoinverse:
-        """The same method with a rank decision no finer than a state off its constraints by the
-        dimensionless `violation` allows.
+        """Return the method with a rank threshold that is not smaller than the dimensionless
+        `violation` of the state.
 
-        A state that is off the manifold by ε has false small singular values of order ε: rows that
-        depend on each other on the manifold do so no longer. Enforcing them stops a mechanism that
+        A state that is off the manifold by ε has spurious singular values of order ε: rows that are
+        dependent on the manifold are independent off it. Enforcing them stops a mechanism that
         should move.
         """
 
     @abc.abstractmethod
     def flops(self, m: int, n: int) -> float:
-        """Floating-point operations to form C⁺ for C of shape (m, n)."""
+        """Return the floating-point operations to form C⁺ for C of shape (m, n)."""
 
     def knowing(self, pattern: Bool[np.ndarray, "m n"]) -> AbstractPseudoinverse:
         """The same method, for matrices whose entries can differ from zero where `pattern` says
@@ -192,10 +192,10 @@ class AbstractPseudoinverse(Record):
 
 
 class AbstractThreshold(AbstractPseudoinverse):
-    """A method that decides on the rank.
+    """Abstract method with a rank decision.
 
     Attributes:
-        threshold: part of a size below which what it looks at counts as zero.
+        threshold: fraction of a size below which numbers count as zero.
         relaxation: the threshold becomes at least this times the violation of the state.
     """
 

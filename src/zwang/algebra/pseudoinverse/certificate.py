@@ -1,15 +1,16 @@
-"""`C⁺ r` with a certificate: conjugate gradients that stop at the round-off of what r is made of.
+"""`C⁺ r` with a certificate, by conjugate gradients that stop at the round-off of the terms of r.
 
     C Cᵀ λ = r,   x = Cᵀ λ,          preconditioned by (C Cᵀ + μ I)⁻¹
 
-The proximal sweeps of a run leave a part `(μ / (σ² + μ))³` of a component along a singular value σ,
-which is everything for σ < 1e-5. Conjugate gradients on the same factor need one or two iterations
-for ordinary rows, where a sweep is an iteration, and three to six for rows at an angle of 1e-4 to
-1e-7. The residual is computed anew each time, never updated, because it is the certificate: it is
-compared with the round-off of its terms, and where r itself is round-off nothing is solved at all.
+The proximal sweeps of a run leave a fraction `(μ / (σ² + μ))³` of a component with singular value
+σ, which is all of it for σ < 1e-5. Conjugate gradients on the same factor need one or two
+iterations for ordinary rows, each as expensive as a sweep, and three to six for rows at an angle of
+1e-4 to 1e-7. The residual is recomputed in each iteration and never updated, because it is the
+certificate: it is compared with the round-off of its terms, and if r itself is round-off nothing is
+solved.
 
-Only for states on their constraints. A state that is off them by ε has false singular values of
-size ε, and enforcing these is what ruins a step at a singular configuration.
+The method is only for states on their constraints. A state that is off them by ε has spurious
+singular values of size ε, and enforcing these makes a step at a singular configuration fail.
 
 Reference: Craig's method, in Golub and Van Loan (1996), Matrix Computations, 3rd ed., section 10.4.
 """
@@ -46,7 +47,7 @@ that is left, and more would amplify it."""
 
 
 class Certified(Record):
-    """A solution that says how good it is.
+    """Solution with an estimate of its quality.
 
     Attributes:
         solution: `C⁺ r`, shape (n,).
@@ -77,7 +78,7 @@ def adjoint(C: Rows, y: Array) -> Array:
 
 @shared_code
 def term_sizes(C: Rows, x: Array) -> Array:
-    """`|C| |x|`: sizes of the terms that each entry of `C x` is the sum of."""
+    """Return `|C| |x|`, the sizes of the terms whose sums are the entries of `C x`."""
     return abs(C) @ jnp.abs(x)
 
 
@@ -97,7 +98,7 @@ def certified_gradients(
     Args:
         C: rows of unit length, shape (m, n), an array or a `SparseMatrix`.
         r: right-hand side, in the range of C up to its round-off, shape (m,).
-        terms: size of what was summed to get each entry of r, shape (m,).
+        terms: size of the terms whose sum is each entry of r, shape (m,).
         precondition: `y ↦ (C Cᵀ + μ I)⁻¹ y`.
     """
     zero, none = jnp.zeros(C.shape[1], r.dtype), jnp.zeros_like(r)
@@ -112,8 +113,8 @@ def certified_gradients(
     def iterate(carry):
         k, x, multipliers, p, rho, best, _ = carry
         Cp = adjoint(C, p)
-        # what is left of contradictory rows lies in the null space, where no step leads anywhere
-        # what C shortens further is in its null space
+        # the residual of contradictory rows lies in the null space, where no step reduces it what C
+        # shortens further is in its null space
         curved = Cp @ Cp > PLACED**2 * (p @ p)
         alpha = jnp.where(curved, rho / jnp.where(curved, Cp @ Cp, 1.0), 0.0)
         x, multipliers = x + alpha * Cp, multipliers + alpha * p
@@ -166,7 +167,7 @@ def _swept(C: Rows, r: Array, terms: Array, precondition: Callable, found: Certi
         kept = select(better, new, best)
         return k + 1, kept, quality < 0.5 * best.quality
 
-    # contradictory rows leave their disagreement, whatever is done
+    # the residual of contradictory rows cannot be reduced
     worthwhile = found.quality < STAGNANT
     return jax.lax.while_loop(unfinished, sweep, (jnp.zeros((), int), found, worthwhile))[1]
 

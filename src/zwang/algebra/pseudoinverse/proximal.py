@@ -1,4 +1,4 @@
-"""Proximal sweeps on one Cholesky factor: the default."""
+"""Proximal sweeps on one Cholesky factor, the default method."""
 
 from __future__ import annotations
 
@@ -150,10 +150,10 @@ class Proximal(AbstractPseudoinverse):
     """Proximal-point iteration for `C Cᵀ λ = r`, `C⁺ r = Cᵀ λ`, on one Cholesky factor of `C Cᵀ + μ
     I`.
 
-    No rank decision is taken: a direction with singular value σ is corrected by `1 −
-    (μ/(σ²+μ))^sweeps`, smoothly from full to nothing around σ = √μ. For r in the range of C,
-    redundant rows included, it converges to the minimum-norm result. For contradictory r the
-    multipliers grow like residual/μ: check the residual.
+    There is no rank decision: a component with singular value σ is corrected by the fraction
+    `1 − (μ/(σ²+μ))^sweeps`, which decreases smoothly from one to zero around σ = √μ. For r in the
+    range of C, also with redundant rows, the iteration converges to the solution of least norm. For
+    contradictory r the multipliers grow like residual/μ: check the residual.
 
     Attributes:
         damping: μ, relative to the longest row squared; 1e-10 makes σ = 1e-5 the border and costs
@@ -178,7 +178,8 @@ class Proximal(AbstractPseudoinverse):
         return dataclasses.replace(self, pairs=pairs(pattern))
 
     def factor(self, C):
-        # or the compiler recomputes C, divisions included, for every entry of C Cᵀ
+        # without the barrier the compiler recomputes C, including divisions, for every entry of C
+        # Cᵀ
         C = jax.lax.optimization_barrier(refuse_squares(C))
         G = gram(C, self.pairs)
         mu = self.damping * jnp.max(jnp.diag(G), initial=LEAST_ROW)

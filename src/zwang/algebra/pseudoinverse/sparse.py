@@ -1,4 +1,4 @@
-"""The sparse path by name."""
+"""Selection of the sparse path by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from zwang.thresholds import SMALL_PART
 
 FEW_SPARSE_ROWS = 1000
 """Above this number m of rows the damping falls like 1/m²: the smallest singular value of a chain
-falls like 1/m without any row depending on others, and damping must stay below its square.
+of independent rows falls like 1/m, and damping must remain below its square.
 """
 
 
@@ -18,8 +18,8 @@ class Sparse(AbstractPseudoinverse):
     """Proximal sweeps on one sparse Cholesky factor of `A M⁻¹ Aᵀ + μ I`, linear in the number of
     bodies of a chain, tree or ladder.
 
-    Sparsity is found from the model's functions. A model takes this path by itself where it pays
-    (`zwang.dynamics.sparse_structure.SPARSE_ROWS`, `Structure.pays`).
+    Sparsity is found from the functions of the model. A model takes this path by default if it is
+    faster (`zwang.dynamics.sparse_structure.SPARSE_ROWS`, `Structure.pays`).
 
     Attributes:
         proximal: damping, number of sweeps and relaxation; `Proximal()` by default, with less
@@ -29,7 +29,7 @@ class Sparse(AbstractPseudoinverse):
     proximal: Proximal | None = None
 
     def suited(self, m: int) -> Sparse:
-        """With the damping that suits m rows, unless one was given."""
+        """Return the method with the damping for m rows, unless one was given."""
         if self.proximal is not None:
             return self
         plain = Proximal()

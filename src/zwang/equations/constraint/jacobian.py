@@ -67,7 +67,7 @@ class Entries:
         return hash(Entries)
 
     def __fingerprint__(self):
-        """Content of the key in the program cache, besides the constraints that contain this
+        """Content of the key in the program cache, in addition to the constraints that contain this
         object.
         """
         return self._p
