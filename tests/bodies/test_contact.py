@@ -103,9 +103,6 @@ def test_the_least_row_is_the_distance_of_two_shapes(pair, program):
 
 EDGED = {
     ("box", "box"): ([8, 8, 16], 2e-9),
-    # MuJoCo's distances of round shapes end at 1e-8, those of coal above that
-    ("cylinder", "cylinder"): ([1, 4, 4, 2, 8, 2, 8, 4], 2e-8),
-    ("box", "cylinder"): ([2, 8, 8, 12, 16], 2e-8),
 }
 """Pairs with edges: rows of each of their parts, and the accuracy of other programs."""
 
@@ -187,7 +184,6 @@ def clip(half, center, axes, within) -> np.ndarray:
         ("capsule", "capsule"),
         ("plane", "cylinder"),
         ("cylinder", "capsule"),
-        ("box", "cylinder"),
     ],
 )
 def test_the_order_of_two_shapes_does_not_matter(pair):
@@ -202,16 +198,14 @@ def test_the_order_of_two_shapes_does_not_matter(pair):
     )
 
 
-@pytest.mark.parametrize("pair", [("cylinder", "capsule"), ("cylinder", "cylinder")])
-def test_rims_have_derivatives_of_any_order(pair):
+def test_rims_have_derivatives_of_any_order():
     """First and second ones beside differences of the gap, where a rim is nearest."""
     given = (np.array([0.3, 0.4]), np.array([0.1, 1.0]))
     axes = Rotation.from_rotvec([0.3, 1.2, 0.1]).as_matrix()
     place, way = np.array([0.25, 0.1, 0.62]), np.array([0.2, -0.5, 0.84])
-    gap = lambda s: touch(pair, given, place + s * way, axes).gap
+    gap = lambda s: touch(("cylinder", "capsule"), given, place + s * way, axes).gap
     first = jax.jacfwd(gap)
-    rows = slice(3, 7) if pair[1] == "capsule" else slice(1, 9)
-    h = 1e-4
+    rows, h = slice(3, 7), 1e-4
     ends = [gap(s * h) for s in (-2, -1, 0, 1, 2)]
     slope = (ends[0] - 8 * ends[1] + 8 * ends[3] - ends[4]) / (12 * h)
     bend = (-ends[0] + 16 * ends[1] - 30 * ends[2] + 16 * ends[3] - ends[4]) / (12 * h**2)

@@ -5,8 +5,6 @@
 | plane | 10 | the lowest point of each rim, and 8 places of a rim that lies flat |
 | sphere | 1 | nearest point |
 | capsule | 7 | its caps, both axes where they cross, rims beside its axis |
-| cylinder | 33 | axes that cross, rims beside the other's axis, on its ends, and beside its rims |
-| box | 46 | rims on its faces, its corners, and its edges across the side and the rims |
 
 A rim is a circle. Of a line the nearest place t on it is a root of
 
@@ -29,25 +27,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.bodies.curve import nearest_parameter
 from zwang.bodies.features import (
     Placed,
     Size,
     Touch,
     balls_beside,
     balls_beside_box,
-    box_corners,
-    box_edges,
     cap_centers,
     crossing,
-    edges_across,
     join,
     on_plane,
-    swap,
 )
 from zwang.compile.derivative import CustomDerivative
 from zwang.equations.constraint.nonideal import length
-from zwang.thresholds import RESOLVED, ROOT_OF_ROUND_OFF, SMALL_PART
+from zwang.thresholds import RESOLVED, ROOT_OF_ROUND_OFF
 
 FLAT = ROOT_OF_ROUND_OFF
 """Angle up to which a rim lies flat [rad]: the direction of its lowest point is known to 1e-8."""
@@ -195,172 +188,3 @@ def _moved(primals, tangents):
     moved = jax.jvp(lambda *x: _off_rim(t, *x)[0], primals[1:], given)[1]
     slope = _off_rim(t, *primals[1:])[1]
     return t, -moved / jnp.where(slope > RESOLVED, slope, 1.0)
-
-
-def cylinder_cylinder(first: Size, second: Size, at: Placed) -> Touch:
-    back = at.inverse
-    round_parts = join(
-        _sides(first, second, at),
-        _rims_beside_bar(first, second, at),
-        swap(_rims_beside_bar(second, first, back), at),
-    )
-    n, z = round_parts.normal, jnp.array([0.0, 0.0, 1.0])
-    reach = _reach(first, z, n) + _reach(second, at.axes[:, 2], n)
-    return join(
-        _separating(round_parts, n @ at.place - reach, _least(first, second)),
-        _on_end(first, second, at),
-        swap(_on_end(second, first, back), at),
-        _rims_across(first, second, at),
-    )
-
-
-def _separating(found: Touch, apart: Array, least) -> Touch:
-    """Rows whose normals separate two shapes, by how far these are apart along them: what lies
-    inside the side of a cylinder just before its end touches nothing.
-    """
-    return found._replace(way=jnp.minimum(found.way, apart + SMALL_PART * least))
-
-
-def _on_end(first: Size, second: Size, at: Placed) -> Touch:
-    """Rims of the second cylinder on the end of the first that looks at it."""
-    up = jnp.stack([1.0, 1.0, jnp.where(at.place[2] >= 0, 1.0, -1.0)])
-    height = jnp.array([0.0, 0.0, 1.0]) * first[1] / 2
-    points, way = _rim_points(second, Placed(up * at.place - height, up[:, None] * at.axes))
-    found = on_plane(jnp.zeros(0), points, 0.0)
-    # two flat rims hold each other by their polygons, which end alike where both are equal
-    wide = np.append(np.ones(2), np.full(AROUND, (1 + SMALL_PART) / np.cos(np.pi / AROUND)))
-    room = first[0] * wide - length(points[:, :2])
-    separate = jnp.min(found.gap[:2]) + SMALL_PART * _least(first, second)
-    way = jnp.minimum(jnp.minimum(way, room), separate)
-    return Touch(found.gap, way, (points + height) * up, found.normal * up)
-
-
-def _least(first: Size, second: Size) -> Array:
-    """The least length of two cylinders."""
-    return jnp.min(jnp.stack([2 * first[0], first[1], 2 * second[0], second[1]]))
-
-
-def _reach(size: Size, axis: Array, n: Array) -> Array:
-    """How far a cylinder reaches along directions from its center [m]."""
-    along = n @ axis
-    return size[1] / 2 * jnp.abs(along) + size[0] * length(n - along[..., None] * axis)
-
-
-def _rims_across(first: Size, second: Size, at: Placed) -> Touch:
-    """Rims of both cylinders that cross."""
-    z = jnp.array([0.0, 0.0, 1.0])
-    one, other = (x.ravel() for x in np.meshgrid(SIDES, SIDES))
-    centers = at.place + other[:, None] * second[1] / 2 * at.axes[:, 2]
-    axis = at.axes[:, 2]
-
-    def row(height, center):
-        p = first[0], height, second[0], center, axis
-        ends = jnp.zeros(()), jnp.asarray(2 * np.pi)
-        s = nearest_parameter(_beside_rim, True, jnp.zeros(2), p, *ends)
-        return s, _around(s, first[0], height)
-
-    s, circle = jax.vmap(row)(one * first[1] / 2, centers)
-    w = circle - centers
-    outward = _outward(jnp.zeros(4), w, axis, w)
-    tangents = jnp.stack([-jnp.sin(s), jnp.cos(s), jnp.zeros(4)], axis=1)
-    n, skew = _across(tangents, jnp.cross(axis, outward), circle)
-    place = centers + second[0] * outward
-    separate = n @ at.place - _reach(first, z, n) - _reach(second, axis, n)
-    way = jnp.where(skew, separate + SMALL_PART * _least(first, second), -1.0)
-    return Touch(jnp.sum(n * (place - circle), axis=1), way, place, n)
-
-
-def _around(s, r, height) -> Array:
-    return jnp.stack([r * jnp.cos(s), r * jnp.sin(s), height * jnp.ones_like(s)])
-
-
-def _beside_rim(s, p) -> Array:
-    """The place of a rim beside another one: ρ − r and z."""
-    r, height, radius, center, axis = p
-    x = _around(s, r, height) - center
-    z = x @ axis
-    return jnp.stack([length(x - z * axis) - radius, z])
-
-
-def _across(tangents: Array, others: Array, outward: Array) -> tuple[Array, Array]:
-    """The direction at right angles to both of pairs of directions, to the outside; whether they
-    are not parallel.
-    """
-    n = jnp.cross(tangents, others)
-    size = length(n)
-    skew = size**2 > RESOLVED
-    n = n / jnp.where(skew, size, 1.0)[..., None]
-    return jnp.where(jnp.sum(n * outward, axis=-1) >= 0, 1.0, -1.0)[..., None] * n, skew
-
-
-def box_cylinder(first: Size, second: Size, at: Placed) -> Touch:
-    half, axis, back = first / 2, at.axes[:, 2], at.inverse
-    least = jnp.minimum(jnp.min(first), _least(second, second))
-    across = edges_across(half, at.place, axis, second[1] / 2, second[0])
-    n = across.normal
-    reach = jnp.abs(n) @ half + _reach(second, axis, n)
-    return join(
-        _on_face(half, second, at, least),
-        swap(_corners(second, half, back, least), at),
-        _separating(across, n @ at.place - reach, least),
-        _rims_across_edges(half, second, at, least),
-    )
-
-
-def _on_face(half: Array, size: Size, at: Placed, least) -> Touch:
-    """Rims of a cylinder on that face of a box that has all of it farthest before it."""
-    side = jnp.where(at.place >= 0, 1.0, -1.0)
-    apart = side * at.place - half - _reach(size, at.axes[:, 2], jnp.eye(3))
-    face = jnp.argmax(apart)
-    order = (face + np.array([1, 2, 3])) % 3
-    turn = jnp.eye(3)[order] * jnp.stack([1.0, 1.0, side[face]])[:, None]
-    height = jnp.array([0.0, 0.0, 1.0]) * half[face]
-    points, way = _rim_points(size, Placed(turn @ at.place - height, turn @ at.axes))
-    found = on_plane(2 * half[order[:2]], points, 0.0)
-    way = jnp.minimum(jnp.minimum(found.way, way), jnp.max(apart) + SMALL_PART * least)
-    return Touch(found.gap, way, (points + height) @ turn, found.normal @ turn)
-
-
-def _corners(size: Size, half: Array, at: Placed, least) -> Touch:
-    """Corners of a box on the side or the end of a cylinder that is nearest to each."""
-    points = at.place + box_corners(half) @ at.axes.T
-    distance, up = length(points[:, :2]), jnp.where(points[:, 2] >= 0, 1.0, -1.0)
-    beyond = jnp.stack([distance - size[0], jnp.abs(points[:, 2]) - size[1] / 2])
-    on_end = beyond[1] > beyond[0]
-    outward = points[:, :2] / jnp.where(distance > 0, distance, 1.0)[:, None]
-    sideways = jnp.concatenate([outward, jnp.zeros((8, 1))], axis=1)
-    n = jnp.where(on_end[:, None], up[:, None] * np.array([0.0, 0.0, 1.0]), sideways)
-    reach = jnp.where(on_end, size[1] / 2, size[0]) + jnp.abs(n @ at.axes) @ half
-    way = jnp.minimum(-jnp.min(beyond, axis=0), n @ at.place - reach + SMALL_PART * least)
-    return Touch(jnp.max(beyond, axis=0), way, points, n)
-
-
-def _rims_across_edges(half: Array, size: Size, at: Placed, least) -> Touch:
-    """Rims of a cylinder that cross edges of a box, of those around the face that looks most at it,
-    two places of each.
-    """
-    along, signs = box_edges()
-    middle = signs * half
-    axis, edges = at.axes[:, 2], np.eye(3)[along]
-    t, circle, there = _along_rims(size, at, middle, edges)
-    outward = circle - at.place
-    radial = outward - jnp.sum(outward * axis, axis=-1)[..., None] * axis
-    line = jnp.broadcast_to(edges[:, None, None], circle.shape)
-    n, skew = _across(jnp.cross(axis, radial / size[0]), line, outward)
-    apart = -(n @ at.place) - _reach(size, axis, n) - jnp.abs(n) @ half
-    held = skew & (there > 0)
-    best = jnp.argmax(jnp.where(held, apart, -jnp.inf))
-    looks = -n.reshape(-1, 3)[best]
-    face = jnp.argmax(jnp.abs(looks))
-    chosen = _edges_around()[face, jnp.where(looks[face] >= 0, 0, 1)]
-    place = middle[:, None, None] + t[..., None] * line
-    gap = jnp.sum(n * (place - circle), axis=-1)
-    way = jnp.minimum(half[along][:, None, None] - jnp.abs(t), apart + SMALL_PART * least)
-    rows = Touch(gap, jnp.where(held, way, -1.0), circle, -n)
-    return Touch(*(x[chosen].reshape(16, *x.shape[3:]) for x in rows))
-
-
-def _edges_around() -> Array:
-    """The four edges around each face of a box, by axis and side, shape (3, 2, 4)."""
-    _, middle = box_edges()
-    return jnp.array([[np.flatnonzero(middle[:, i] == side) for side in SIDES] for i in range(3)])
