@@ -160,6 +160,13 @@ def test_what_is_impossible_is_named():
         )
 
 
+def test_start_off_the_constraints_is_refused():
+    """Not moved onto them: another motion than the one that is asked for would begin there."""
+    off = np.array([0.5, -1.0]), np.zeros(2)
+    with pytest.raises(ModelError, match="start is off the constraints of pendulum by"):
+        zw.analysis.optimal_control(on_circle(), off, at(1.0), 1.0, inputs=TORQUE)
+
+
 def test_stopped_solver_gives_what_it_has_reached():
     def stop(what, _):
         if "iteration 4" in what:
@@ -184,6 +191,8 @@ def test_stopped_solver_gives_what_it_has_reached():
         ({"inputs": PUSH, "bounds": {"x": (0, 1)}}, "'x state' or 'x control'"),
         ({"bounds": {"x": (1, 0)}}, "expected \\(least, most\\)"),
         ({"cost": "energy"}, "'energy'"),
+        ({"bounds": [("x", 1)]}, "bounds is"),
+        ({"guess": [[0.0], [np.inf]]}, r"guess\[1\] is"),
     ],
 )
 def test_refusals(change, match):

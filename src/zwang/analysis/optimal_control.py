@@ -25,7 +25,7 @@ from jaxtyping import PyTree
 
 from zwang.analysis.constrained_state import placed
 from zwang.analysis.inputs import chosen_inputs
-from zwang.analysis.nonlinear_program import solved
+from zwang.analysis.nonlinear_program import UNFINISHED, Optimum, solved
 from zwang.analysis.optimal_interval import Problem
 from zwang.analysis.optimal_junction import Chain, followed
 from zwang.analysis.optimal_motion import OptimalMotion, optimal_motion
@@ -38,6 +38,7 @@ from zwang.analysis.optimal_problem import (
     free_directions,
     law_of,
     refuse_infeasible,
+    refuse_off_constraints,
     span_of,
     state_pair,
     waypoints,
@@ -45,7 +46,14 @@ from zwang.analysis.optimal_problem import (
 from zwang.analysis.transcription import Goal, Transcription
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField
-from zwang.inputs.arguments import count, flag, host_only, number, optional_function
+from zwang.inputs.arguments import (
+    count,
+    flag,
+    host_only,
+    instance,
+    number,
+    optional_function,
+)
 from zwang.simulation.switching import Switch
 from zwang.thresholds import AGREEMENT, DEFAULT_RTOL
 
@@ -117,6 +125,7 @@ def optimal_control(
         >>> found = zw.analysis.optimal_control(model, (q0, v0), (q1, v1), 2.0, bounds=limits)
         >>> run = zw.simulate(found.model, found.q[0], found.v[0], duration=2.0)
     """
+    instance(bounds or {}, Mapping, "optimal_control: bounds", '{"x": (0.0, 1.0)}')
     t0, rtol = number(t0, "optimal_control: t0"), number(rtol, "optimal_control: rtol", above=0.0)
     given = model.servo if inputs is None else inputs
     acting = chosen_inputs(model, params, given)
@@ -129,6 +138,7 @@ def optimal_control(
     dense = [schedule.dense(k) for k in range(len(spans))]
     q, v = state_pair(start, passive, "start")
     s = placed(passive, dense[0], q, v, t0, "optimal_control: start")
+    refuse_off_constraints(passive, np.concatenate([q, v]), s, "start")
     goal = end_of_motion(passive, dense[-1], state_pair(end, passive, "end", True), s, t0 + middle)
     last = optional_function(end_cost, "optimal_control: end_cost", "(q, v, t, p) → a number")
     base = schedule.motion(s, middle)
@@ -161,20 +171,40 @@ def optimal_control(
         for k, box in enumerate(boxes)
     ]
     chain, w = _chained(schedule, problems, limits, (ends[0], goal), begun, base, joined)
-    history, near = [], known is not None
     options = {"tolerance": number(tolerance, "optimal_control: tolerance", above=0.0)}
-    most_iterations = count(max_iterations, "optimal_control: max_iterations", least=1)
-    while True:
-        found = solved(chain.program(), w, near=near, most_iterations=most_iterations, **options)
-        history.append(found.history)
-        divided = chain.divided(found.w, rtol) if found.found else None
-        if divided is None:
-            break
-        (chain, w), near = divided, True
+    options["most_iterations"] = count(max_iterations, "optimal_control: max_iterations", least=1)
+    chain, found, history = _refined(chain, w, known is not None, rtol, options)
     system = passive.system
     states = [*system.coordinates, *(f"{y} rate" for y in system.velocities)]
     refuse_infeasible(chain, found, [schedule.named(box) for box in boxes], states)
-    return optimal_motion(schedule, chain, found, np.concatenate(history))
+    return optimal_motion(schedule, chain, found, history)
+
+
+def _refined(
+    chain: Chain, w: np.ndarray, near: bool, rtol: float, options: Mapping
+) -> tuple[Chain, Optimum, np.ndarray]:
+    """The grid on which steps are within rtol, its solution, and what all iterations came to.
+
+    Args:
+        chain, w: where the search begins.
+        near: whether that is near a solution.
+        rtol: error of a step above which its interval is divided.
+        options: of `solved`.
+    """
+    chain, history = chain.crossing(w) or chain, []
+    while True:
+        found = solved(chain.program(), w, near=near, **options)
+        history.append(found.history)
+        if found.found:
+            if (divided := chain.divided(found.w, rtol)) is None:
+                break
+            (chain, w), near = divided, True
+            chain = chain.crossing(w) or chain
+        elif found.status in UNFINISHED or (crossing := chain.crossing(found.w)) is None:
+            break
+        else:
+            chain = crossing
+    return chain, found, np.concatenate(history)
 
 
 def _chained(

@@ -4,10 +4,12 @@ constraints.
     x_{k+1} = Φ(x_k, c_k, T)
 
 x = (q, v) are all coordinates and velocities, c the control's coefficients over the interval, T the
-duration of the phase that it is of. Φ is one step of order 8, projected onto φ = 0 and ψ = 0
-wherever it begins, so that every solution is on the constraints at the nodes, and between them,
-where the motion is Φ over a part of the interval. Each equation holds its x_{k+1} by itself: they
-are independent however many rows of constraints depend on each other, and where rows lose rank.
+duration of the phase that it is of. Φ is one step of order 8 from x_k projected onto φ = 0 and
+ψ = 0, itself projected, so that every solution is on the constraints at the nodes, and between
+them, where the motion is Φ over a part of the interval. Each equation holds its x_{k+1} by itself:
+they are independent however many rows of constraints depend on each other, and where rows lose
+rank. There, a state off the constraints by ε would be asked for velocities ε/σ; as Φ begins on
+them, it has no derivative in such directions.
 """
 
 from __future__ import annotations
@@ -18,15 +20,26 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from zwang.analysis.control_pieces import ControlPieces, weights
+from zwang.dynamics.drift import Projection
 from zwang.dynamics.run_events import SwitchCondition
 from zwang.dynamics.vector_field import ConstrainedVectorField
+from zwang.inputs.arrays import without_derivative
 from zwang.objects.record import Record, field, replace
 from zwang.servo.feedback import Feedback
+from zwang.simulation.differentiable import Differentiable
 from zwang.stepping.dopri8 import TABLEAU
 from zwang.stepping.explicit import end_of, stage_rates
+
+BESIDE = 0.01 * np.array([1.0, -1.0, 2.0, -2.0, 3.0, -3.0])
+"""Where a function is evaluated that has no value at 0, as parts of an interval: off singular
+configurations by far more than states are off their constraints, and an error of 1e-12 of its
+sixth derivative.
+"""
+LAGRANGE = np.array([15.0, 15.0, -6.0, -6.0, 1.0, 1.0]) / 20
+"""Weights of these values."""
 
 
 class Problem(Record):
@@ -42,6 +55,7 @@ class Problem(Record):
         last: 1 of the last phase, whose end the cost at the end is for, 0 of others.
         multipliers: rows whose multipliers are limited at both ends.
         degree: of the control over an interval.
+        singular: whether intervals begin or end where rows lose rank.
     """
 
     flow: ConstrainedVectorField
@@ -53,6 +67,7 @@ class Problem(Record):
     last: Float[Array, ""]
     multipliers: tuple[int, ...] = field(static=True)
     degree: int = field(static=True)
+    singular: bool = field(static=True, default=False)
 
     def under(self, pieces: ControlPieces) -> ConstrainedVectorField:
         """The motion under a control."""
@@ -103,7 +118,28 @@ class Flight(NamedTuple):
     end: Array
 
 
-def flown(of: Problem, tau, z: Variables, part=1.0) -> Flight:
+def limit(singular: bool, f: Callable) -> PyTree:
+    """`f(0)` of a smooth function that cannot be evaluated at 0, by its values beside it: the
+    polynomial of degree 5 through them.
+
+    Args:
+        singular: whether it cannot; else it is evaluated there.
+        f: of a number, to arrays.
+    """
+    if not singular:
+        return f(0.0)
+    many = jax.vmap(f)(jnp.asarray(BESIDE))
+    return jax.tree.map(lambda x: jnp.tensordot(jnp.asarray(LAGRANGE), x, 1), many)
+
+
+def carried(flow: ConstrainedVectorField, t, x, time) -> Array:
+    """A state whose coordinates are carried on by their velocities for a time, which is known."""
+    s = flow.state(t, x)
+    q = flow.dynamics.system.move(s.q, without_derivative(time * s.v), t, flow.dynamics.p)
+    return jnp.concatenate([q, s.v])
+
+
+def flown(of: Problem, tau, z: Variables, part=1.0, beside=0.0) -> Flight:
     """One step from the begin of an interval.
 
     Args:
@@ -111,13 +147,20 @@ def flown(of: Problem, tau, z: Variables, part=1.0) -> Flight:
         tau: where the interval begins and ends, as parts of the phase.
         z: its variables.
         part: how far the step goes, 1 to the end of the interval.
+        beside: by which part of the interval it begins further on and takes longer, where its ends
+            are singular.
     """
     t, whole = z.begin + tau[0] * z.T, (tau[1] - tau[0]) * z.T
+    x, none = z.x, jnp.zeros_like(z.x)
+    if of.singular:
+        x, whole = carried(of.flow, t, x, beside * whole), (1 + beside) * whole
     pieces, h = ControlPieces(jnp.stack([t, t + whole]), z.c[None]), part * whole
     flow = of.under(pieces)
-    rates, _ = stage_rates(flow.rate_and_residual, TABLEAU, t, z.x, h)
-    end = flow.project_step(t + h, end_of(TABLEAU, z.x, h, rates), jnp.zeros_like(z.x)).y
-    return Flight(flow, pieces, t, h, z.x, rates, end)
+    if flow.dynamics.constraints.m:
+        x = replace(flow, drift=Differentiable(Projection())).project_step(t, x, none).y
+    rates, _ = stage_rates(flow.rate_and_residual, TABLEAU, t, x, h)
+    end = flow.project_step(t + h, end_of(TABLEAU, x, h, rates), none).y
+    return Flight(flow, pieces, t, h, x, rates, end)
 
 
 def cost_of(of: Problem, tau, at: Flight) -> Array:
@@ -154,7 +197,11 @@ class Outcome(NamedTuple):
 
 def outcome_of(of: Problem, tau, z: Variables) -> tuple[Outcome, Array]:
     """What an interval comes to, and the error of its step beside the state."""
-    at = flown(of, tau, z)
+    return limit(of.singular, lambda beside: _outcome(of, tau, z, beside))
+
+
+def _outcome(of: Problem, tau, z: Variables, beside) -> tuple[Outcome, Array]:
+    at = flown(of, tau, z, beside=beside)
     ends = (at.t, at.x), (at.t + at.h, at.end)
     limited = [of.limited_at(at.flow, at.pieces, *y) for y in ends]
     error = at.h * jnp.max(jnp.abs(at.rates @ jnp.asarray(TABLEAU.weights[1])))
@@ -176,10 +223,13 @@ class Between(NamedTuple):
 
 def between(of: Problem, tau, z: Variables, part) -> tuple[Array, ...]:
     """The motion at a part of an interval, as in `Between`."""
-    at = flown(of, tau, z, part)
-    t = at.t + at.h
-    s = at.flow.state(t, at.end)
-    phi, psi = at.flow.dynamics.residuals(s)
-    off = jnp.sqrt(jnp.sum(phi**2) + jnp.sum(psi**2))
-    u = at.pieces(s.q, s.v, t, at.flow.dynamics.p)
-    return t, at.end, u, at.flow.dynamics.equation_at(s).multipliers, off
+
+    def found(beside):
+        at = flown(of, tau, z, part, beside)
+        t = at.t + at.h
+        s, dynamics = at.flow.state(t, at.end), at.flow.dynamics
+        return t, at.end, at.pieces(s.q, s.v, t, dynamics.p), dynamics.equation_at(s).multipliers
+
+    t, x, u, multipliers = limit(of.singular, found)
+    phi, psi = of.flow.dynamics.residuals(of.flow.state(t, x))
+    return t, x, u, multipliers, jnp.sqrt(jnp.sum(phi**2) + jnp.sum(psi**2))

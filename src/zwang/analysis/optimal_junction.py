@@ -12,6 +12,7 @@ Source: Moreau (1988), Unilateral contact and dry friction in finite freedom dyn
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 
 import jax
@@ -22,12 +23,12 @@ from jaxtyping import Array, Float
 from zwang.algebra.decomposition import pivots
 from zwang.analysis.control_pieces import ControlPieces
 from zwang.analysis.nonlinear_program import NonlinearProgram, Pattern
-from zwang.analysis.optimal_interval import Problem
+from zwang.analysis.optimal_interval import Problem, carried, limit
 from zwang.analysis.transcription import PHASE_BEGIN, PHASE_DURATION, Transcription, curvature
 from zwang.compile.blocks import mapped
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.run_events import SwitchCondition
-from zwang.objects.record import Record, field
+from zwang.objects.record import Record, field, replace
 
 
 class Junction(Record):
@@ -43,6 +44,7 @@ class Junction(Record):
         positions, velocities: rows of φ and ψ that are met there.
         timed: whether a time is given.
         changes: whether another phase follows.
+        singular: whether rows lose rank there; then it is the limit along the motion.
     """
 
     before: Problem
@@ -55,6 +57,7 @@ class Junction(Record):
     velocities: tuple[int, ...] = field(static=True)
     timed: bool = field(static=True)
     changes: bool = field(static=True)
+    singular: bool = field(static=True, default=False)
 
     def landed(self, x, t) -> Array:
         """The state after the impact."""
@@ -89,8 +92,16 @@ def _slopes(of: Junction, y):
     def values(y):
         nx = of.dynamics.system.nq + of.dynamics.system.nv
         x, u, t = y[:nx], y[nx:-2], y[-2] + y[-1]
-        landed = of.landed(x, t) if of.changes else jnp.zeros(0)
-        found = jnp.concatenate([landed, of.ending(x, u, t)])
+
+        def at(beside):
+            moved = x
+            if of.singular:
+                # a tenth of an interval's step, as the phase has some ten intervals
+                moved = carried(of.before.flow, t, x, 0.1 * beside * y[-2])
+            landed = of.landed(moved, t) if of.changes else jnp.zeros(0)
+            return jnp.concatenate([landed, of.ending(moved, u, t)])
+
+        found = limit(of.singular, at)
         return found, found
 
     J, found = jax.jacfwd(values, has_aux=True)(y)
@@ -139,6 +150,21 @@ class Chain:
         made = [g.divided(x, p) for (g, x), p in zip(own, parts, strict=True)]
         chain = Chain([g for g, _ in made], self.junctions, self.asked)
         return chain, np.concatenate([x for _, x in made])
+
+    def crossing(self, w: np.ndarray) -> Chain | None:
+        """The same, with the nodes known that lie where rows lose rank at w; None if it knew."""
+        known = [g.singular for g in self.grids]
+        found = [g.singular_at(x) for g, x in zip(self.grids, self.parts(w), strict=True)]
+        # what one phase ends with the next one begins with
+        for one, other in zip(found, found[1:], strict=False):
+            one[-1] = other[0] = one[-1] | other[0]
+        if all(np.array_equal(*x) for x in zip(known, found, strict=True)):
+            return None
+        grids = [dataclasses.replace(g, singular=x) for g, x in zip(self.grids, found, strict=True)]
+        junctions = [
+            replace(j, singular=bool(x[-1])) for j, x in zip(self.junctions, found, strict=False)
+        ]
+        return Chain(grids, junctions, self.asked)
 
     def program(self) -> NonlinearProgram:
         """The program: rows of the phases one after another, then those of the junctions."""

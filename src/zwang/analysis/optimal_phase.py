@@ -22,7 +22,7 @@ from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.inputs.arguments import items, known, labels, optional_function
+from zwang.inputs.arguments import instance, items, known, labels, optional_function
 from zwang.objects.record import Record, replace
 from zwang.simulation.differentiable import Differentiable
 from zwang.simulation.mode import with_equations
@@ -71,6 +71,7 @@ class Phase:
             given = getattr(self, which)
             names = labels([given] if isinstance(given, str) else given, f"Phase: {which}")
             object.__setattr__(self, which, names)
+        instance(self.bounds or {}, Mapping, "Phase: bounds", '{"x": (0.0, 1.0)}')
         optional_function(self.end, "Phase: end", "(q, v, t, p) → numbers")
 
 

@@ -105,6 +105,18 @@ def state_pair(given: object, model: Model, what: str, free: bool = False) -> tu
     return found
 
 
+def refuse_off_constraints(
+    model: Model, given: np.ndarray, found: State, what: str, otherwise: str = ""
+) -> None:
+    """Raise where an end of the motion is not the state on the constraints next to it."""
+    moved = np.max(np.abs(np.concatenate([found.q, found.v]) - given))
+    if moved > ACCEPTED_VIOLATION * (1 + np.max(np.abs(given))):
+        raise ModelError(
+            f"optimal_control: the {what} is off the constraints of {model.name} by {moved:.2g}; "
+            f"see zw.consistent_state(model, q, v){otherwise}."
+        )
+
+
 def end_of_motion(model: Model, dynamics: Dynamics, end: tuple, start: State, t: float) -> Goal:
     """What is asked of the last state, as independent rows along the constraints there."""
     wanted = np.concatenate(end)
@@ -119,13 +131,8 @@ def end_of_motion(model: Model, dynamics: Dynamics, end: tuple, start: State, t:
             f"optimal_control: no state on the constraints of {model.name} was found near the end; "
             "see zw.check(model, q, v)."
         )
-    moved = np.abs(np.concatenate([np.asarray(s.q) - q, np.asarray(s.v) - v]))
-    if np.all(asked) and np.max(moved) > ACCEPTED_VIOLATION * (1 + np.max(np.abs(wanted))):
-        raise ModelError(
-            f"optimal_control: the end is off the constraints of {model.name} by "
-            f"{np.max(moved):.2g}; see zw.consistent_state(model, q, v), or leave entries free by "
-            "NaN."
-        )
+    if np.all(asked):
+        refuse_off_constraints(model, wanted, s, "end", ", or leave entries free by NaN")
     rows = aligned(Decomposition(free_directions(dynamics, s)[asked]).range).T
     held = np.zeros((len(rows), len(wanted)))
     held[:, asked] = rows
@@ -286,6 +293,11 @@ def _checked_guess(given: object, nq: int) -> np.ndarray:
             f"optimal_control: guess has shape {points.shape}, expected (any, {nq}): "
             "coordinates along the motion, from the start to the end."
         )
+    if not np.all(np.isfinite(points)):
+        row = int(np.argmin(np.all(np.isfinite(points), axis=1)))
+        raise ModelError(
+            f"optimal_control: guess[{row}] is {points[row]}, expected finite numbers."
+        )
     return points
 
 
@@ -309,10 +321,17 @@ def refuse_infeasible(
     """
     if found.found or found.status in UNFINISHED:
         return
-    off = chain.program().missed(found.w)
+    off, first = chain.program().missed(found.w), chain.grids[0]
+    speed = found.w[first.x_at[0]][first.problem.flow.dynamics.system.nq :]
+    why = (
+        " The start is a singular configuration at rest, from which more than one motion leads: "
+        "start beside it, or with a velocity."
+        if first.singular[0] and not np.any(speed)
+        else ""
+    )
     what = chain.described(int(np.argmax(off)), names, states)
     raise ModelError(
         f"optimal_control: no motion from start to end within the bounds was found ({found.status} "
         f"after {counted(len(found.history), 'iteration')}); what is missed most is {what}, by "
-        f"{np.max(off):.2g}. Allow a longer duration or wider bounds, or give another guess=."
+        f"{np.max(off):.2g}. Allow a longer duration or wider bounds, or give another guess=.{why}"
     )

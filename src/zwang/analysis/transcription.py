@@ -10,6 +10,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from zwang.analysis.control_pieces import halves
 from zwang.analysis.nonlinear_program import NonlinearProgram, Pattern
@@ -21,7 +22,9 @@ from zwang.analysis.optimal_interval import (
     outcome_of,
 )
 from zwang.compile.blocks import mapped
-from zwang.thresholds import LAST_DIGIT
+from zwang.dynamics.vector_field import ConstrainedVectorField
+from zwang.objects.record import replace
+from zwang.thresholds import LAST_DIGIT, SMALL_PART
 
 PHASE_DURATION, PHASE_BEGIN = 0, 1
 """Where w has the duration and the begin of the phase."""
@@ -46,6 +49,11 @@ def _split(of: Problem, z) -> Variables:
     """The variables of an interval, of one array."""
     nx = of.flow.dynamics.system.nq + of.flow.dynamics.system.nv
     return Variables(z[:nx], z[nx:-2].reshape(of.degree + 1, -1), z[-2], z[-1])
+
+
+def _volume(flow: ConstrainedVectorField, t, x) -> Array:
+    """Logarithm of the volume of the rows at unit length, squared."""
+    return flow.dynamics.gauss_at(flow.state(t, x)).log_det()
 
 
 def _between(of: Problem, tau, z, part) -> tuple:
@@ -98,6 +106,7 @@ class Transcription:
         limits: lowest and highest "T", "begin", "x", "c" and "limited"; "limited first" and
             "limited last" where these differ at the ends of the phase.
         joined: whether the control is continuous.
+        singular: which nodes lie where rows lose rank, shape (intervals + 1,).
     """
 
     problem: Problem
@@ -106,8 +115,11 @@ class Transcription:
     goal: Goal
     limits: dict[str, tuple[np.ndarray, np.ndarray]]
     joined: bool
+    singular: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, bool))
 
     def __post_init__(self):
+        if not len(self.singular):
+            self.singular = np.zeros(len(self.tau), bool)
         N, nx = len(self.tau) - 1, len(self.goal.x)
         d, nu = self.problem.degree, len(self.limits["c"][0])
         own = d if self.joined else d + 1  # coefficients of an interval that are not the next one's
@@ -139,27 +151,52 @@ class Transcription:
 
     def between(self, w: np.ndarray, part: float, chosen: slice | np.ndarray = slice(None)):
         """The motion at a part of some intervals."""
-        spans, z = self.spans[chosen], w[self.z_at[chosen]]
-        found = mapped(_between, (self.problem,), spans, z, np.full(len(z), part))
-        return Between(*map(np.asarray, found))
+        k = np.arange(len(self.spans))[chosen]
+        z = w[self.z_at[k]]
+        return Between(*self._mapped(_between, k, z, np.full(len(z), part)))
+
+    def _mapped(self, f: Callable, k: np.ndarray, *args: np.ndarray) -> list[np.ndarray]:
+        """A function of some intervals, those with an end where rows lose rank by themselves."""
+        ends = (self.singular[:-1] | self.singular[1:])[k]
+        parts = [(x, np.flatnonzero(ends == x)) for x in (False, True)]
+        of = lambda x: replace(self.problem, singular=x)
+        each = [
+            mapped(f, (of(x),), self.spans[k[at]], *(y[at] for y in args))
+            for x, at in parts
+            if len(at)
+        ]
+        order = np.argsort(np.concatenate([at for _, at in parts]))
+        return [np.concatenate(x)[order] for x in zip(*each, strict=True)]
+
+    def singular_at(self, w: np.ndarray) -> np.ndarray:
+        """Which nodes lie where rows lose rank, or did before, shape (intervals + 1,)."""
+        flow, x = self.problem.flow, w[self.x_at]
+        if not flow.dynamics.constraints.m:
+            return self.singular.copy()
+        volume = np.asarray(mapped(_volume, (flow,), self.times(w), x))
+        # one that counts without need is computed as well, by six steps in place of one
+        lost = ~(volume > np.nanmax(volume, initial=-np.inf) + 2 * np.log(SMALL_PART))
+        return self.singular | (lost & np.all(np.isfinite(x), axis=1))
 
     def evaluated(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """`slopes` of all intervals, computed once for each w."""
         if not np.array_equal(self._known[0], w):
-            self._known = w.copy(), self._slopes(self.spans, w[self.z_at])
+            self._known = w.copy(), self._slopes(np.arange(len(self.spans)), w[self.z_at])
         return self._known[1]  # pyright: ignore[reportReturnType]
 
-    def _slopes(self, spans: np.ndarray, z: np.ndarray) -> tuple:
-        return tuple(map(np.asarray, mapped(slopes, (self.problem,), spans, z)))
+    def _slopes(self, k: np.ndarray, z: np.ndarray) -> tuple:
+        return tuple(self._mapped(slopes, k, z))
 
     def divided(self, w: np.ndarray, parts: np.ndarray) -> tuple[Transcription, np.ndarray]:
         """The same motion with intervals divided into 1 or 2: the grid, and w on it."""
-        chosen = np.flatnonzero(parts == 2)
+        if not len(chosen := np.flatnonzero(parts == 2)):
+            return self, w
         tau = np.insert(self.tau, chosen + 1, np.mean(self.spans, axis=1)[chosen])
         x = np.insert(w[self.x_at], chosen + 1, self.between(w, 0.5, chosen).x, axis=0)
         whole = w[self.c_at]
         c = [y for k, own in enumerate(whole) for y in (halves(own) if parts[k] == 2 else [own])]
-        made = dataclasses.replace(self, tau=tau)
+        singular = np.insert(self.singular, chosen + 1, False)
+        made = dataclasses.replace(self, tau=tau, singular=singular)
         return made, made.packed(x, np.array(c), w[PHASE_DURATION], w[PHASE_BEGIN])
 
     def program(self) -> NonlinearProgram:
@@ -252,6 +289,6 @@ class Transcription:
         N = len(self.tau) - 1
         y = multipliers[: len(multipliers) - len(self.goal.at)].reshape(N, -1)
         y = np.hstack([y, np.full((N, 1), of_cost)])
-        at = lambda k, z: self._slopes(self.spans[k], z)[1]
+        at = lambda k, z: self._slopes(k, z)[1]
         i, j = self._pairs
         return curvature(at, w[self.z_at], y)[:, i, j].ravel()
