@@ -25,7 +25,7 @@ from jaxtyping import PyTree
 
 from zwang.analysis.constrained_state import placed
 from zwang.analysis.inputs import chosen_inputs
-from zwang.analysis.nonlinear_program import UNFINISHED, solved
+from zwang.analysis.nonlinear_program import UNFINISHED, Optimum, solved
 from zwang.analysis.optimal_interval import Problem
 from zwang.analysis.optimal_junction import Chain, followed
 from zwang.analysis.optimal_motion import OptimalMotion, optimal_motion
@@ -171,12 +171,29 @@ def optimal_control(
         for k, box in enumerate(boxes)
     ]
     chain, w = _chained(schedule, problems, limits, (ends[0], goal), begun, base, joined)
-    chain = chain.crossing(w) or chain
-    history, near = [], known is not None
     options = {"tolerance": number(tolerance, "optimal_control: tolerance", above=0.0)}
-    most_iterations = count(max_iterations, "optimal_control: max_iterations", least=1)
+    options["most_iterations"] = count(max_iterations, "optimal_control: max_iterations", least=1)
+    chain, found, history = _refined(chain, w, known is not None, rtol, options)
+    system = passive.system
+    states = [*system.coordinates, *(f"{y} rate" for y in system.velocities)]
+    refuse_infeasible(chain, found, [schedule.named(box) for box in boxes], states)
+    return optimal_motion(schedule, chain, found, history)
+
+
+def _refined(
+    chain: Chain, w: np.ndarray, near: bool, rtol: float, options: Mapping
+) -> tuple[Chain, Optimum, np.ndarray]:
+    """The grid on which steps are within rtol, its solution, and what all iterations came to.
+
+    Args:
+        chain, w: where the search begins.
+        near: whether that is near a solution.
+        rtol: error of a step above which its interval is divided.
+        options: of `solved`.
+    """
+    chain, history = chain.crossing(w) or chain, []
     while True:
-        found = solved(chain.program(), w, near=near, most_iterations=most_iterations, **options)
+        found = solved(chain.program(), w, near=near, **options)
         history.append(found.history)
         if found.found:
             if (divided := chain.divided(found.w, rtol)) is None:
@@ -187,10 +204,7 @@ def optimal_control(
             break
         else:
             chain = crossing
-    system = passive.system
-    states = [*system.coordinates, *(f"{y} rate" for y in system.velocities)]
-    refuse_infeasible(chain, found, [schedule.named(box) for box in boxes], states)
-    return optimal_motion(schedule, chain, found, np.concatenate(history))
+    return chain, found, np.concatenate(history)
 
 
 def _chained(

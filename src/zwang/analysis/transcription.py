@@ -24,12 +24,8 @@ from zwang.analysis.optimal_interval import (
 from zwang.compile.blocks import mapped
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.objects.record import replace
-from zwang.thresholds import LAST_DIGIT
+from zwang.thresholds import LAST_DIGIT, SMALL_PART
 
-SINGULAR = 1e-2
-"""A node counts as singular whose rows span this part of the largest volume along the phase. One
-that counts without need is computed as well, by six steps in place of one.
-"""
 PHASE_DURATION, PHASE_BEGIN = 0, 1
 """Where w has the duration and the begin of the phase."""
 CHANGE = LAST_DIGIT ** (1 / 3)
@@ -178,7 +174,8 @@ class Transcription:
         if not flow.dynamics.constraints.m:
             return self.singular.copy()
         volume = np.asarray(mapped(_volume, (flow,), self.times(w), x))
-        lost = ~(volume > np.nanmax(volume, initial=-np.inf) + 2 * np.log(SINGULAR))
+        # one that counts without need is computed as well, by six steps in place of one
+        lost = ~(volume > np.nanmax(volume, initial=-np.inf) + 2 * np.log(SMALL_PART))
         return self.singular | (lost & np.all(np.isfinite(x), axis=1))
 
     def evaluated(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
