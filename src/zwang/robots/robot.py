@@ -386,8 +386,7 @@ class Robot:
 
         Args:
             limits, friction: whether joints have their `ranges` and the file's dry friction.
-            ground: height of a floor [m] for the file's spheres, capsules, cylinders and boxes, or
-                None.
+            ground: height of a floor [m] for the file's shapes of contacts, or None.
             grip: coefficient of friction on it.
             restitution: e of joints at their limits, and of bodies, from 0 to 1.
             pairs: pairs of bodies with contacts, smooth (`zwang.bodies.contact`).

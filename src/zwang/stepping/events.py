@@ -18,10 +18,6 @@ LOOKS, GOLDEN = 24, (math.sqrt(5) - 1) / 2
 """Maximum number of evaluations within a step, and the fraction of the interval that each leaves:
 1e-5 of the step.
 """
-INSIDE, OFF_CUBIC = (1 / 3, 2 / 3), 1e-2
-"""Where forces are evaluated within a step, and the fraction of their range by which they may
-differ from a cubic: steps of a quarter of its period then resolve an oscillation.
-"""
 
 
 class EventFunctions(Protocol):
@@ -159,18 +155,20 @@ def _missed(values, before, after, largest):
 
     The functions are evaluated at two instants within the step and compared with the cubic that has
     their values and slopes at both ends. A function is resolved if it differs from the cubic by
-    less than `OFF_CUBIC` of its range; it then has at most one maximum, which `_peaks` finds.
+    less than 1e-2 of its range, as an oscillation is within a quarter of its period; it then has at
+    most one maximum, which `_peaks` finds.
     """
     slopes = _slopes(values, before, after)
-    looks = jnp.stack([values(s) for s in INSIDE])
-    s, r = np.array(INSIDE)[:, None], 1 - np.array(INSIDE)[:, None]
+    inside = np.array([1 / 3, 2 / 3])
+    looks = jnp.stack([values(s) for s in inside])
+    s, r = inside[:, None], 1 - inside[:, None]
     ends = (1 + 2 * s) * before + s * slopes[0], (1 + 2 * r) * after + r * slopes[1]
     cubic = r * r * ends[0] + s * s * ends[1]
     off = jnp.max(jnp.abs(looks - cubic), axis=0)
     seen = jnp.stack([before, *looks, after])
     high, low = jnp.max(seen, axis=0), jnp.min(seen, axis=0)
     below = (before <= 0) & (after <= 0) & jnp.all(jnp.isfinite(looks), axis=0)
-    rough = below & (off > OFF_CUBIC * (high - low)) & (off > AGREEMENT * largest)
+    rough = below & (off > MARGIN * SMALL_PART * (high - low)) & (off > AGREEMENT * largest)
     rough = rough & (high + MARGIN * off > 0)  # or it cannot reach zero
     above = below & (jnp.max(looks, axis=0) > 0)
     first = jnp.min(jnp.where(above & (looks > 0), s, 1.0), initial=1.0)
