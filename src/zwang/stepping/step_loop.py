@@ -34,8 +34,8 @@ class History(Record):
     """Accepted steps of one chunk.
 
     `target` is the index of the sample that the step ended on, or −1; `applied` is the input that
-    the flow held during the step; `residual` is the residual of `A v̇ = b` at its start, `moved` the
-    change of y by the projection at its end, and `events` the event functions there.
+    the flow held during the step; `residual` is the residual of `A v̇ = b` at its start, `moved`
+    the change of y by the projection at its end, and `events` the event functions there.
     """
 
     count: Int[Array, ""]
