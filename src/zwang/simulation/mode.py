@@ -127,7 +127,7 @@ def mode_of(
     words = [_in_words(mode, k < len(contacts.gaps)) for k, mode in enumerate(modes)]
     rows = held_rows(run.flow, contacts, modes)
     held = dict(zip(contacts.names, words, strict=True))
-    here = run.flow.with_input(modes).dynamics, run.flow.state(run.here.t, run.here.y)
+    here = run.flow.with_input(on_device(modes)).dynamics, run.flow.state(run.here.t, run.here.y)
     return Mode(with_equations(model, *rows), held, *rows, *here)
 
 

@@ -104,7 +104,8 @@ def build(*, path, size, travel_time, mass, inertia, arm, drag, rate) -> Example
     degrees = {"x": 4, "y": 4, "z": 4, "heading": 2}
     closed = extended_model(model, servo, chains, gains=rate, degrees=degrees)
     hover = np.r_[places(np.zeros(1))[:, 0], 1.0, 0.0, 0.0, 0.0]
-    q0, v0 = chains.state(hover, np.zeros(6), np.full(4, 0.25 * mass * GRAVITY))
+    weight = np.full(4, 0.25 * mass * GRAVITY)
+    q0, v0 = chains.state(hover, np.zeros(6), weight, 0.0, params)
     names = model.system.coordinates
 
     def exact(t):

@@ -58,13 +58,13 @@ def _bands(run: Run, bands: list[Held]) -> Panel:
     """A row for each gap and friction, the first one on top."""
     curves, labels = [], []
     for k, band in enumerate(bands):
-        up, color = float(len(bands) - k), PALETTE[0 if band.gap else 1]
+        up, own = float(len(bands) - k), PALETTE[0 if band.gap else 1]
         shown = (THICK, band.holds, up), (THIN, band.slides, up), (THIN, band.shared, up - BELOW)
         for width, times, at in shown:
             if len(times):
                 x = np.column_stack([times, np.full(len(times), np.nan)]).ravel()
-                style = {"color": color} if at == up else {"color": MARK, "dash": DASHED}
-                curves.append(Curve(x, at, width=width, **style))
+                color, dash = (own, ()) if at == up else (MARK, DASHED)
+                curves.append(Curve(x, at, width=width, color=color, dash=dash))
         labels.append(Label((run.steps.t[0], up), band.name, INK, (2.0, 5.0)))
     curves = curves or [Curve(run.steps.t[[0, -1]], np.nan)]
     limits = (0.5, len(bands) + 0.9)
