@@ -15,6 +15,7 @@ from zwang.compile.hints import shared_code
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.vector_field import (
     HELD_OFF,
+    HELD_ON,
     STRAIGHT,
     ConstrainedVectorField,
     direction_of,
@@ -93,21 +94,22 @@ class Events(Record):
     def forces(
         self, flow: ConstrainedVectorField, controller_state
     ) -> tuple[Callable[[Array, Array], Array], Array] | None:
-        """(t, y) → what rises where a closed gap or a loaded friction changes, −inf of all others,
-        and whether there is one; None where every gap is open.
+        """(t, y) → what rises where a closed gap or a friction that sticks lets go, −inf of all
+        others, and whether there is one and nothing slides; None where every gap is open.
         """
         if not self.loose or flow.open:
             return None
         assert flow.switched is not None
-        gaps, first = flow.dynamics.constraints.one_sided_rows, len(self.rising) - self.loose
-        opened = controller_state[flow.switched[gaps]] == HELD_OFF
-        left_out = jnp.arange(len(self.rising)) < first
-        left_out = left_out.at[first : first + len(gaps)].set(opened)
+        c, first = flow.dynamics.constraints, len(self.rising) - self.loose
+        rows = [*c.one_sided_rows, *(x.rows.start for x in c.frictions)]
+        modes = controller_state[flow.switched[np.array(rows, int)]]
+        held, still = modes > HELD_OFF, jnp.all((modes == HELD_OFF) | (modes == HELD_ON))
+        holds = jnp.zeros(len(self.rising), bool).at[first:].set(held)
 
         def values(t, y):
-            return jnp.where(left_out, -jnp.inf, self(flow, controller_state, t, y))
+            return jnp.where(holds, self(flow, controller_state, t, y), -jnp.inf)
 
-        return values, jnp.any(controller_state[-self.loose :] != HELD_OFF)
+        return values, jnp.any(held) & still
 
     def values(self, flow: ConstrainedVectorField, controller_state, t, y) -> Float[Array, " e"]:
         s, dynamics = flow.state(jnp.asarray(t), jnp.asarray(y)), flow.dynamics

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from zwang.inputs.arrays import without_derivative
-from zwang.thresholds import AGREEMENT, LAST_DIGIT, MARGIN, SHORT_WAY, SMALL_PART
+from zwang.thresholds import AGREEMENT, CONVERGED, LAST_DIGIT, MARGIN, SHORT_WAY, SMALL_PART
 
 LOOKS, GOLDEN = 24, (math.sqrt(5) - 1) / 2
 """Maximum number of evaluations within a step, and the fraction of the interval that each leaves:
@@ -92,7 +92,8 @@ def crossed_events(
         inner, holds = lambda s: without_derivative(forces[0](*path(s))), forces[1]
         missed = lambda: _missed(inner, before, values, largest)
         none = lambda: (jnp.zeros_like(crossed), jnp.asarray(1.0))
-        within, where = jax.lax.cond(holds, missed, none)
+        alone = holds & _rests(flow, start, end) & ~jnp.any(crossed)
+        within, where = jax.lax.cond(alone, missed, none)
         crossed, inside = crossed | within, jnp.minimum(inside, where)
     # a rising event that has taken effect must fall below this fraction of its largest value so far
     # before it can take effect again: on its own constraint it is zero up to round-off
@@ -149,6 +150,14 @@ def _peaks(values, before, after, slopes, order: float):
     return within, jnp.min(jnp.where(within, place * share, 1.0), initial=1.0)
 
 
+def _rests(flow, start, end):
+    """Return whether nothing moves in a step. Otherwise its error resolves what the forces follow,
+    and they are not known within it as exactly as at its ends.
+    """
+    fastest = [jnp.max(jnp.abs(flow.split(y)[1]), initial=0.0) for _, y in (start, end)]
+    return (end[0] - start[0]) * jnp.maximum(*fastest) <= CONVERGED
+
+
 def _missed(values, before, after, largest):
     """Find the functions that rise above zero and fall below it again within a step, or vary too
     much to decide, and the fraction of the step to take instead.
@@ -168,12 +177,13 @@ def _missed(values, before, after, largest):
     seen = jnp.stack([before, *looks, after])
     high, low = jnp.max(seen, axis=0), jnp.min(seen, axis=0)
     below = (before <= 0) & (after <= 0) & jnp.all(jnp.isfinite(looks), axis=0)
-    rough = below & (off > MARGIN * SMALL_PART * (high - low)) & (off > AGREEMENT * largest)
+    noise = AGREEMENT * largest
+    rough = below & (off > MARGIN * SMALL_PART * (high - low)) & (off > noise)
     rough = rough & (high + MARGIN * off > 0)  # or it cannot reach zero
-    above = below & (jnp.max(looks, axis=0) > 0)
-    first = jnp.min(jnp.where(above & (looks > 0), s, 1.0), initial=1.0)
+    above = below & (jnp.max(looks, axis=0) > noise)
+    first = jnp.min(jnp.where(above & (looks > noise), s, 1.0), initial=1.0)
     # where nothing moves, the path between the ends of the step is exact
-    peak, where = _peaks(values, before, after, slopes, np.inf)
+    peak, where = _peaks(lambda s: values(s) - noise, before - noise, after - noise, slopes, np.inf)
     where = jnp.minimum(where, jnp.where(jnp.any(rough), 0.5, first))
     return rough | above | peak, where
 
