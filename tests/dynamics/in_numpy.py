@@ -71,6 +71,7 @@ class Dynamics(Record):
     pseudoinverse: Any = Proximal()
     structure: AbstractStructure = DENSE
     parts: Any = None
+    rough: bool = False
 
     @property
     def system(self):

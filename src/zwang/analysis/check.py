@@ -206,7 +206,7 @@ def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
     refuse_asymmetric_elsewhere(model, dynamics, state)
     found = _diagnose(model, dynamics, state, start, mechanism)
     if unique is None:
-        unique = uniqueness_at(dynamics, start.placement.state).motion
+        unique = not dynamics.rough or uniqueness_at(dynamics, start.placement.state).motion
     found = dataclasses.replace(found, loose=loose, unique_motion=unique)
     # the diagnosis of the passive model is the same with and without a servo
     if model.servo is None:
