@@ -29,7 +29,11 @@ function stepsOf(module, given) {
       if (keep) steps.place();
       if (turn) turn.begin();
     },
-    place: () => module.place(),
+    // onto the constraints; which gaps are closed there is decided anew
+    place() {
+      if (turn) at.controller_state.fill(0);
+      module.place();
+    },
     // some steps towards a time
     advance(t) {
       at.until[0] = t;
