@@ -53,7 +53,8 @@ def both(name: str, folder: Path, coordinates: str = "maximal") -> list:
 
 def digest(model: zw.Model) -> str:
     """What programs of a model are known by, apart from their own function."""
-    found, (leaves, tree) = fingerprint.Fingerprint(), jax.tree_util.tree_flatten(model.dynamics(lets_go=True))
+    leaves, tree = jax.tree_util.tree_flatten(model.dynamics(lets_go=True))
+    found = fingerprint.Fingerprint()
     found.structure(tree)
     for x in leaves:
         if not isinstance(x, jax.Array | np.ndarray):
