@@ -125,7 +125,7 @@ def test_a_stop_just_before_a_dead_point_is_hit(before):
     (hit,) = run.switches
     assert hit.hit == ("stop",) and hit.time == pytest.approx(hits, abs=allowed)
     end = np.arctan2(run.q[-1, 1], run.q[-1, 0])
-    # half as fast on the way back
+    # the rebound has half the speed
     assert hits + 2 * quad(pace, angle, end)[0] == pytest.approx(1.0, abs=5 * allowed)
 
 

@@ -1,23 +1,25 @@
-"""Rows of cylinders that touch: their rims, their ends, and their round sides.
+"""Contact rows of cylinders.
 
-| with | rows | by |
+| other shape | rows | contact points |
 |---|---|---|
-| plane | 10 | the lowest point of each rim, and 8 places of a rim that lies flat |
-| sphere | 1 | nearest point |
-| capsule | 7 | its caps, both axes where they cross, rims beside its axis |
+| plane | 10 | the lowest point of each rim, and eight points around a rim that lies flat |
+| sphere | 1 | the nearest point |
+| capsule | 7 | its caps, the crossing of both axes, the points of its axis nearest to each rim |
 
-A rim is a circle. Of a line the nearest place t on it is a root of
+A rim is a circle. The parameter t of the point of a line that is nearest to it is a root of
 
-    f(t) = (ρ − r) ρ′ + z z′,    ρ the distance from the axis, z that from the rim's plane
+    f(t) = (ρ − r) ρ′ + z z′
 
-whose slope rises on either side of the foot of the axis, where ρ is least: from the circle itself
-Newton's iteration falls to the root monotonically. Its derivatives are those of the implicit
-function, of any order.
+where ρ is the distance from the axis of the cylinder and z that from the plane of the rim. The
+slope of f increases on both sides of the point where ρ is least, so that Newton's iteration
+converges monotonically from the circle. The derivatives of t are those of the implicit function, of
+any order.
 
-A rim that lies flat touches a plane all around. The places that hold it are the corners of a
-polygon around the rim, whose sides touch it in the directions of the plane's axes and every 45°: in
-these directions the cylinder tips exactly at the rim, between them up to 8 % later. Once it tips,
-the lowest point carries it; the places on the other side end its fall back.
+A rim that lies flat touches a plane along its whole circle. It is supported by the corners of a
+circumscribed octagon, whose sides touch the rim in the directions of the plane's axes and every
+45°. In these directions the cylinder tips exactly about its rim, and up to 8 % later between them.
+During tipping the lowest point of the rim supports it; the points on the opposite side stop it when
+it falls back.
 """
 
 from __future__ import annotations

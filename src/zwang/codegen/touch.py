@@ -1,4 +1,4 @@
-"""All gaps and dry frictions of a model at a state at which none of them is held."""
+"""The contact problem of a model at a state: all gaps and dry frictions, none of them active."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from zwang.objects.record import replace
 
 
 class Touched(NamedTuple):
-    """All gaps and frictions at a state at which none of them is held.
+    """Contact problem of all gaps and frictions at a state, none of them active.
 
     Attributes:
-        gap: of the gaps; inf beyond their ends.
+        gap: the gaps; inf beyond their ends.
         rate, left: velocity and acceleration of each row, gaps first.
-        response: what a unit force along each row adds to v̇.
-        D, free: what that adds to the accelerations of all rows, and what it would without the
-            other constraints.
-        multipliers, reactions: λ of all rows of the model, and what a unit force adds to it.
-        speed, pull, place: sizes of v, of M⁻¹F and of the place in the mass metric.
+        response: acceleration v̇ that a unit force along each row causes.
+        D: acceleration of every row by a unit force along each (Delassus matrix); `free`: the same
+            without the other constraints.
+        multipliers, reactions: λ of all rows of the model, and its change by each unit force.
+        speed, pull, place: sizes of v, of M⁻¹F and of the coordinates in the mass metric.
     """
 
     gap: Array
@@ -56,10 +56,10 @@ def touch(
     t: Array,
     y: Array,
 ) -> Touched:
-    """What decides how gaps and frictions are held.
+    """Return the contact problem at a state.
 
     Args:
-        rows: of the model's, those of gaps and frictions; −1 of one that is zero.
+        rows: rows of the model that are gaps and frictions; −1 for a row that is zero.
         switches: number of gaps and frictions.
         loaded: whether joints load a friction, so that their forces matter.
     """

@@ -27,8 +27,8 @@ def consistent_state(
     params: PyTree = None,
     pseudoinverse: AbstractPseudoinverse | None = None,
 ) -> Placement:
-    """Compute a state on the constraints near a guess, by corrections each of which is of least
-    norm in the mass metric.
+    """Compute a state on the constraints near a guess. Each correction has the least norm in the
+    mass metric.
 
         q ← q ⊖ A⊕ φ  until φ = 0,    v ← v − A⊕ ψ
 

@@ -43,7 +43,7 @@ def refuse_many_copies(element: Element, shown: str, copies: int = 1) -> None:
 
 
 def _refuse_many_points(flexcomp: Element, copies: int, shown: str) -> None:
-    """Refuse a deformable body of too many points, each of which is a body unless it is pinned."""
+    """Refuse a deformable body with too many points; each becomes a body unless it is pinned."""
     if flexcomp.get("type", "grid").strip() not in COUNTED:
         return
     points = copies * math.prod(_whole_numbers(flexcomp.get("count", "10 10 10")) or [1])

@@ -1,12 +1,13 @@
-"""How well a run keeps what gaps and dry friction ask for, judged at every accepted step.
+"""Residuals of inequalities and dry friction at every accepted step.
 
-    primal            −g of an open gap, beside the size of the motion along it; s of a friction
-                      that slides against its direction, beside the speed
-    dual              −λ of a closed gap, |f| − μ₀N of a friction that sticks, beside the largest
-                      force of the run
-    complementarity   A v̇ − b of the rows that act, beside its terms; no other row has a force
+    primal            depth −g of an open gap, relative to the size of the motion along it;
+                      velocity against the direction of a sliding friction, relative to the speed
+    dual              tension −λ of a closed gap and excess |f| − μ₀N of a sticking friction,
+                      relative to the largest force of the run
+    complementarity   A v̇ − b of the active rows, relative to its terms; inactive rows have no
+                      force
 
-The event functions of a step are the first two, so that nothing is evaluated for them.
+The event functions of a step contain the first two, so that they need no further evaluation.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from zwang.dynamics.vector_field import HELD_OFF
 
 
 class Certificate:
-    """The largest residuals of a run so far.
+    """Largest residuals of a run so far.
 
     Attributes:
-        depth, pull, left: primal residual; dual residual before it is divided by `force`, the
-            largest force; and the residual of the rows that act.
+        depth: primal residual.
+        pull: dual residual, before it is divided by `force`.
+        left: residual of the active rows.
+        force: largest force of the run.
     """
 
     def __init__(self) -> None:
@@ -29,7 +32,7 @@ class Certificate:
         self._place = self._unit = np.zeros(0)
 
     def measure(self, place: np.ndarray, unit: np.ndarray, force: float, speed: float) -> None:
-        """Note sizes at an instant.
+        """Measure the sizes that residuals are relative to, at one instant.
 
         Args:
             place: size of the motion along each gap, in its own unit.
@@ -40,7 +43,7 @@ class Certificate:
         self.force, self._speed = max(self.force, force), max(self._speed, speed)
 
     def take(self, values: np.ndarray, modes: np.ndarray, residual: np.ndarray) -> None:
-        """Look at steps.
+        """Include accepted steps.
 
         Args:
             values: event functions of gaps and frictions at the end of each, shape (steps, n).
@@ -59,15 +62,15 @@ class Certificate:
 
     @property
     def attributes(self) -> dict[str, float]:
-        """What a run records of it."""
+        """Attributes of the run."""
         pull = self.pull / self.force if self.force > 0 else 0.0
         names = "contact_primal", "contact_dual", "contact_complementarity"
         return dict(zip(names, (self.depth, pull, self.left), strict=True))
 
     def memory(self) -> list[float]:
-        """All that later steps add to, as JSON has it."""
+        """Return the values that later steps update, for JSON."""
         return [self.depth, self.pull, self.left, self.force]
 
     def recall(self, memory: list[float]) -> None:
-        """Take up what `memory` gave."""
+        """Restore the values that `memory` returned."""
         self.depth, self.pull, self.left, self.force = memory
