@@ -40,14 +40,14 @@ from zwang.dynamics.initial_conditions import (
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import motion_of, row_name
 from zwang.dynamics.uniqueness import uniqueness_at
-from zwang.equations.constraint import Holonomic
+from zwang.equations.constraint import DryFriction, Holonomic
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.hierarchy.describe import LevelReport, level_reports, tree_lines
 from zwang.inputs.arguments import host_only, instance
 from zwang.mechanism.mechanism import Mechanism
 from zwang.objects.display import present
-from zwang.simulation.mode import mode_of, without_friction
+from zwang.simulation.mode import mode_of, without
 
 INTEGRABLE = "holonomic, given by velocities"
 """Kind of a velocity constraint that can be integrated, after "scleronomic" or "rheonomic"."""
@@ -195,7 +195,9 @@ def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
         # a state that is off its constraints is diagnosed, too
         mode = mode_of(model, state.q, state.v, float(state.t), params, np.inf)
         loose, unique = mode.held, uniqueness_at(mode.dynamics, mode.state).motion
-        model = without_friction(mode.model) if np.any(mode.sliding) else mode.model
+        model = mode.model
+        if np.any(mode.sliding):
+            model = without(model, lambda c: isinstance(c, DryFriction))
     # all singular values are looked at: no use for a sparse A
     dynamics = model.dynamics(params, Proximal())
     # a singular M is found here, before anything is solved with it

@@ -81,7 +81,7 @@ class Curve:
         return jax.vmap(row)(jnp.asarray(ends[:-1]), jnp.asarray(ends[1:]))
 
     def _row(self, center, radius, p, first, last, endless: bool) -> Touch:
-        s = nearest_parameter(self.place, endless, center, p, first, last)
+        s = _nearest(self.place, endless, center, p, first, last)
         c, along = _moving(self.place, s, p)
         speed = jnp.sqrt(along @ along)
         tangent = along / speed
@@ -111,7 +111,7 @@ def _slope(place: Callable, s, x, p) -> tuple[Array, Array]:
 
 
 @CustomDerivative
-def nearest_parameter(place: Callable, endless: bool, x, p, first, last) -> Array:
+def _nearest(place: Callable, endless: bool, x, p, first, last) -> Array:
     """s of the nearest point between first and last."""
     steps = np.arange(ALONG_A_CURVE + 1) / ALONG_A_CURVE
     samples = first + (last - first) * steps
@@ -140,10 +140,10 @@ def nearest_parameter(place: Callable, endless: bool, x, p, first, last) -> Arra
     return jax.lax.fori_loop(0, NEWTON_STEPS, closer, start)
 
 
-@nearest_parameter.def_jvp
+@_nearest.def_jvp
 def _moved(primals, tangents):
     place, endless, x, p, first, last = primals
-    s = nearest_parameter(*primals)
+    s = _nearest(*primals)
     zero = lambda dx, x: jnp.zeros_like(x) if dx is None and x is not None else dx
     _, _, dx, dp, *_ = tangents
     given = jax.tree.map(zero, (dx, dp), (x, p), is_leaf=lambda x: x is None)

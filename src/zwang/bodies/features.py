@@ -130,19 +130,12 @@ def on_plane(size: Size, centers: Array, radius) -> Touch:
     return Touch(centers[:, -1] - radius, way, centers - radius * n, normal)
 
 
-def box_edges() -> tuple[np.ndarray, np.ndarray]:
-    """Edges of a box: the axis along each, and its middle over half of the lengths, shapes (12,)
-    and (12, 3).
-    """
+def edges_across(half: Array, place: Array, axis: Array, reach, radius) -> Touch:
+    """Edges of a box where a round bar about place + t axis, |t| ≤ reach, crosses them."""
+    # the axis along each edge, and its middle over half of the lengths
     signs = list(itertools.product(range(3), (1.0, -1.0), (1.0, -1.0)))
     along = np.array([x[0] for x in signs])
     middle = np.zeros((12, 3))
     for row, (i, one, two) in enumerate(signs):
         middle[row, (i + 1) % 3], middle[row, (i + 2) % 3] = one, two
-    return along, middle
-
-
-def edges_across(half: Array, place: Array, axis: Array, reach, radius) -> Touch:
-    """Edges of a box where a round bar about place + t axis, |t| ≤ reach, crosses them."""
-    along, middle = box_edges()
     return crossing(middle * half, np.eye(3)[along], half[along], place, axis, reach, radius)

@@ -60,8 +60,20 @@ def folder(files: str):
     return typer.Option("--out", metavar="DIR", help=f"Folder for {files}.")
 
 
-def subject_of(model: str, set_: list[str] | None) -> tuple[Any, dict[str, Any]]:
-    """The mechanism of MODEL, or its model with its start."""
+def subject_of(
+    model: str, set_: list[str] | None, typed: Mapping[str, Sequence[float]] | None = None
+) -> tuple[Any, dict[str, Any]]:
+    """The mechanism of MODEL, or its model with its start, and warnings of angles in degrees.
+
+    Args:
+        typed: values of each input.
+    """
+    subject, options = _read_or_loaded(model, set_)
+    warn_of_degrees(subject, typed or {})
+    return subject, options
+
+
+def _read_or_loaded(model: str, set_: list[str] | None) -> tuple[Any, dict[str, Any]]:
     given = started(model, set_)
     from zwang.gallery.index.mechanisms import FOLDER
     from zwang.mechanism import read
@@ -78,22 +90,17 @@ def subject_of(model: str, set_: list[str] | None) -> tuple[Any, dict[str, Any]]
 
 
 def warn_of_degrees(subject: Mechanism | Model, typed: Mapping[str, Sequence[float]]) -> None:
-    """Warn of angles of more than a turn which are round numbers, as degrees are.
+    """Warn of angles of more than a turn that are round numbers, as degrees are.
 
     Args:
-        subject: a mechanism or a model.
         typed: values of each input.
     """
-    from zwang.mechanism.degrees import TURN
+    from zwang.mechanism.degrees import TURN, as_radians
 
     for name, values in typed.items():
         large = max(map(float, values), key=abs)
-        round_ = abs(large) > TURN and large == round(large, 2)
-        if round_ and _unit(subject, name) == "rad":
-            warn(
-                f"{name} goes to {large:g} rad, {abs(large) / TURN:.3g} turns, as angles are "
-                f"radians; {large:g}° is {large:g}deg"
-            )
+        if abs(large) > TURN and large == round(large, 2) and _unit(subject, name) == "rad":
+            warn(f"{name} goes to {as_radians(large)}{large:g}deg")
 
 
 def _unit(subject: Mechanism | Model, name: str) -> str | None:

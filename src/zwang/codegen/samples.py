@@ -145,14 +145,6 @@ def samples(model: Model, q0=None, v0=None, count: int = 1000, seed: int = 0) ->
     return Samples(model, (q0, v0), on.q[kept], on.v[kept], on.t[kept], on.p[kept], True)
 
 
-def with_nothing_loose(model: Model) -> Model:
-    """The model without what may let go."""
-    if not model.constraints.loose:
-        return model
-    kept = [c for c in model.constraints.members if not c.level.lets_go]
-    return model.with_parts(constraints=kept, servo=model.servo)
-
-
 def _on_constraints(given: Samples, own: np.ndarray) -> Samples:
     """The states moved onto the constraints, with the model's own parameters, without those from
     which none are reached.

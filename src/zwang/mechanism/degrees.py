@@ -31,7 +31,10 @@ def in_degrees(mechanism: Mechanism) -> Iterator[str]:
             angles[f"start.{name}.value"] = begin.value
     for where, x in angles.items():
         if not isinstance(x, FromFormula) and abs(x) > TURN:
-            yield (
-                f"{where} is {x:g} rad, {abs(x) / TURN:.3g} turns, as angles are radians; "
-                f"{x:g}° is '{x:g}*deg' in a file, and math.radians({x:g}) in Python"
-            )
+            written = f"'{x:g}*deg' in a file, and math.radians({x:g}) in Python"
+            yield f"{where} is {as_radians(x)}{written}"
+
+
+def as_radians(x: float) -> str:
+    """Return what a number is as an angle, up to how it is written in degrees."""
+    return f"{x:g} rad, {abs(x) / TURN:.3g} turns, as angles are radians; {x:g}° is "

@@ -116,7 +116,7 @@ def touching_pairs(made: Description, pairs: Sequence) -> tuple[tuple[str, str],
         if not _shapes_of(made, pair):
             raise ModelError(
                 f"with_contacts: no shapes of {pair[0]!r} and {pair[1]!r} can touch; expected "
-                "spheres, capsules, cylinders and boxes."
+                "spheres, capsules and boxes, or a cylinder with a sphere or a capsule."
             )
         found.append((pair[0], pair[1]))
     return tuple(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -180,7 +180,9 @@ def with_equations(
     return replace(found, constraints=held)
 
 
-def without_friction(model: Model) -> Model:
-    """The model without dry friction."""
-    kept = [c for c in model.constraints.members if not isinstance(c, DryFriction)]
+def without(model: Model, left_out: Callable[[AbstractConstraint], bool]) -> Model:
+    """The model without some of its constraints."""
+    kept = [c for c in model.constraints.members if not left_out(c)]
+    if len(kept) == len(model.constraints.members):
+        return model
     return model.with_parts(constraints=kept, servo=model.servo)

@@ -121,11 +121,16 @@ def _path(flow, start, end):
     def between(s):
         if not flow.moves_by_velocity:
             return t0 + s * h, y0 + s * (y1 - y0)
-        r = 1 - s
-        q = r * r * ((1 + 2 * s) * q0 + s * h * v0) + s * s * ((1 + 2 * r) * q1 - r * h * v1)
-        return t0 + s * h, jnp.concatenate([q, r * v0 + s * v1])
+        q = _cubic(s, q0, q1, h * v0, h * v1)
+        return t0 + s * h, jnp.concatenate([q, (1 - s) * v0 + s * v1])
 
     return between
+
+
+def _cubic(s, begin, end, rise, rise_at_end):
+    """Return the cubic on [0, 1] with given values and slopes at both ends."""
+    r = 1 - s
+    return r * r * ((1 + 2 * s) * begin + s * rise) + s * s * ((1 + 2 * r) * end - r * rise_at_end)
 
 
 def _peaks(values, before, after, slopes, order: float):
@@ -168,11 +173,9 @@ def _missed(values, before, after, largest):
     most one maximum, which `_peaks` finds.
     """
     slopes = _slopes(values, before, after)
-    inside = np.array([1 / 3, 2 / 3])
-    looks = jnp.stack([values(s) for s in inside])
-    s, r = inside[:, None], 1 - inside[:, None]
-    ends = (1 + 2 * s) * before + s * slopes[0], (1 + 2 * r) * after + r * slopes[1]
-    cubic = r * r * ends[0] + s * s * ends[1]
+    inside = np.array([[1 / 3], [2 / 3]])
+    looks = jnp.stack([values(s) for s in inside[:, 0]])
+    cubic = _cubic(inside, before, after, slopes[0], -slopes[1])
     off = jnp.max(jnp.abs(looks - cubic), axis=0)
     seen = jnp.stack([before, *looks, after])
     high, low = jnp.max(seen, axis=0), jnp.min(seen, axis=0)
@@ -181,7 +184,7 @@ def _missed(values, before, after, largest):
     rough = below & (off > MARGIN * SMALL_PART * (high - low)) & (off > noise)
     rough = rough & (high + MARGIN * off > 0)  # or it cannot reach zero
     above = below & (jnp.max(looks, axis=0) > noise)
-    first = jnp.min(jnp.where(above & (looks > noise), s, 1.0), initial=1.0)
+    first = jnp.min(jnp.where(above & (looks > noise), inside, 1.0), initial=1.0)
     # where nothing moves, the path between the ends of the step is exact
     peak, where = _peaks(lambda s: values(s) - noise, before - noise, after - noise, slopes, np.inf)
     where = jnp.minimum(where, jnp.where(jnp.any(rough), 0.5, first))

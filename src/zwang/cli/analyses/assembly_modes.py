@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from zwang.cli.analysis import folder, numbers, publish, saved, subject_of, warn_of_degrees
+from zwang.cli.analysis import folder, numbers, publish, saved, subject_of
 from zwang.cli.model_options import ModelName, Settings
 
 
@@ -31,8 +31,7 @@ def command(
     [cyan]zwang assembly-modes four-bar --input A=1.1[/]
     """
     held = numbers(input_ or [], "--input")
-    subject, options = subject_of(model, set_)
-    warn_of_degrees(subject, {name: (x,) for name, x in held.items()})
+    subject, options = subject_of(model, set_, {name: (x,) for name, x in held.items()})
     from zwang.analysis.assembly_modes import assembly_modes
 
     found = assembly_modes(subject, held, starts=starts, **options)

@@ -7,17 +7,7 @@ from typing import Annotated
 
 import typer
 
-from zwang.cli.analysis import (
-    Driven,
-    First,
-    Last,
-    Rate,
-    folder,
-    publish,
-    saved,
-    subject_of,
-    warn_of_degrees,
-)
+from zwang.cli.analysis import Driven, First, Last, Rate, folder, publish, saved, subject_of
 from zwang.cli.model_options import ModelName, Settings
 
 
@@ -38,8 +28,7 @@ def command(
 
     [cyan]zwang driving-torque four-bar A --from 0 --to 6.2832 --rate 3[/]
     """
-    subject, options = subject_of(model, set_)
-    warn_of_degrees(subject, {input_: (from_, to)})
+    subject, options = subject_of(model, set_, {input_: (from_, to)})
     from zwang.analysis.driving_torque import driving_torque
 
     found = driving_torque(subject, input_, (from_, to), rate=rate, samples=samples, **options)

@@ -7,17 +7,7 @@ from typing import Annotated
 
 import typer
 
-from zwang.cli.analysis import (
-    Driven,
-    First,
-    Last,
-    Rate,
-    folder,
-    publish,
-    saved,
-    subject_of,
-    warn_of_degrees,
-)
+from zwang.cli.analysis import Driven, First, Last, Rate, folder, publish, saved, subject_of
 from zwang.cli.model_options import Settings
 
 
@@ -60,8 +50,7 @@ def command(
 
     [cyan]zwang kinematics four-bar D --from 2 --to 1 --follow --out results/four-bar[/]
     """
-    subject, options = subject_of(model, set_)
-    warn_of_degrees(subject, {input_: (from_, to)})
+    subject, options = subject_of(model, set_, {input_: (from_, to)})
     from zwang.analysis.kinematics import kinematics
 
     found = kinematics(

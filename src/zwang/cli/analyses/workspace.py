@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from zwang.cli.analysis import folder, publish, ranges, saved, subject_of, warn_of_degrees
+from zwang.cli.analysis import folder, publish, ranges, saved, subject_of
 from zwang.cli.model_options import ModelName, Settings
 
 
@@ -31,8 +31,7 @@ def command(
     [cyan]zwang workspace four-bar coupler.end --input A=0.5:2.5[/]
     """
     spans = ranges(input_, "--input")
-    subject, options = subject_of(model, set_)
-    warn_of_degrees(subject, spans)
+    subject, options = subject_of(model, set_, spans)
     from zwang.analysis.workspace import workspace
 
     found = workspace(subject, spans, point, samples=samples, **options)

@@ -21,7 +21,6 @@ from zwang.codegen.samples import (
     Samples,
     refuse_nearly_parallel,
     samples,
-    with_nothing_loose,
 )
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
@@ -31,6 +30,7 @@ from zwang.inputs.arrays import require_float64
 from zwang.inputs.call import misfits_named
 from zwang.native.c import CFunction, c_function, constant, prelude
 from zwang.native.errors import NotNativeError
+from zwang.simulation.mode import without
 from zwang.version import __version__
 
 DRIVER_STATES = 8
@@ -116,7 +116,7 @@ def c_code(model: Model, q0=None, v0=None, *, name: str | None = None) -> CCode:
     """
     require_float64()
     refuse_unwritable(model)
-    open_model = with_nothing_loose(model)
+    open_model = without(model, lambda c: c.level.lets_go)
     prefix = identifier(label(model.name if name is None else name, "c_code: name"))
     prefix = prefix if prefix[0].isalpha() else f"m_{prefix}"
     states = samples(open_model, q0, v0, DRIVER_STATES)
