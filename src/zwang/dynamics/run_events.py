@@ -233,9 +233,10 @@ def _closing(dynamics: Dynamics, s: State, beyond) -> Array:
 
 
 def _off_line(slip, change, across, limit, row) -> Array:
-    """Return the error of a sliding velocity that is kept on a straight line although a force
-    across it of less than μN would turn it by the angle of both: across by this part of it, and
-    along by the excess of the friction along the line since it began.
+    """Return the error of a sliding velocity that is kept on a straight line. A force across the
+    line, of less than μN, would turn it by the angle of the force to the friction: the velocity is
+    in error across the line by this part of it, and along the line by the excess of the friction
+    since sliding began.
     """
     angle = across / jnp.where(limit > 0, jnp.abs(limit), 1.0)
     pace = length(change)

@@ -68,7 +68,7 @@ def uniqueness_at(dynamics: Dynamics, s: State) -> Uniqueness:
     ways = np.zeros((c.m, c.m))
     ways[: share.shape[1], acting] = rows.dependencies.T
     friction = {k: np.asarray(x) for k, x in _friction_along(dynamics, s, ways).items()}
-    # changes below this are the round-off of other frictions along the same direction
+    # a change below this is the round-off of other frictions, for the same change of multipliers
     sizes = {k: np.array([metric.size(x) for x in change]) for k, change in friction.items()}
     least = ALL_BUT_ZERO * np.max(list(sizes.values()), initial=0.0)
     unique |= {k: unique[k] and bool(np.all(size <= least)) for k, size in sizes.items()}
@@ -78,7 +78,7 @@ def uniqueness_at(dynamics: Dynamics, s: State) -> Uniqueness:
 
 @model_program
 def _friction_along(dynamics: Dynamics, s: State, ways) -> dict:
-    """Return the change of each friction, shape (ways, nv), with multipliers."""
+    """Return the change of each friction along `ways` of the multipliers, shape (ways, nv)."""
     eq = dynamics.equation_at(s)
     acting = dynamics.reaction(eq, eq.multipliers).multipliers
     friction = lambda x: dynamics.nonideal_forces(eq, x)

@@ -137,8 +137,8 @@ class Contacts:
             state: satisfies the constraints that were active before.
             modes: modes before, switches included.
             span: length of the run [s].
-            fired: of each gap and friction, whether its event ended the step: a sliding friction
-                that fired is at rest.
+            fired: of each gap and friction, whether its event ended the step; a sliding friction
+                that fired comes to rest, or its direction begins to turn.
 
         Raises:
             MotionEndError: if no forces satisfy all inequalities.

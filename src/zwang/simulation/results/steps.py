@@ -23,9 +23,9 @@ class Steps:
         violation: dimensionless position violation after the step.
         residual: residual of `A v̇ = b` at the step's start, relative to the accelerations in it.
         applied: values that are constant from this step on (for the last one: up to it), shape
-            (steps, k): the control of a sampled controller, or 1 for each switch that is on and 0
-            for the others; (steps, 0) without either. At a mode change there are two steps at one
-            time, the second one after it.
+            (steps, k): the control of a sampled controller, or the mode of each switch, gap and
+            friction, 1 if it is on and 0 if it is off; (steps, 0) without any. At a mode change
+            there are two steps at one time, the second one after it.
     """
 
     t: np.ndarray
