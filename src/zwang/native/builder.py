@@ -242,7 +242,7 @@ class Builder(Blocks):
         stored = stored_type(type_)
         return self._read("load", type_, (self.address(stored, buffer, index),))
 
-    def gather(self, type_: str, buffer: Buffer, index: Value, of: Sequence[Value] = ()) -> Value:
+    def gather(self, type_: str, buffer: Buffer, index: Operand, of: Sequence[Value] = ()) -> Value:
         """Load the elements at a wide register of indices.
 
         Args:

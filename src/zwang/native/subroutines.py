@@ -15,15 +15,16 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from jax.extend.core import ClosedJaxpr
+from jax.extend.core import ClosedJaxpr, Jaxpr
+from numpy.typing import DTypeLike
 
 from zwang.native.arrays import MOST_UNROLLED, Memory, Scalars, fill, new_memory, scalars
 from zwang.native.blocks import is_wide
 from zwang.native.builder import Buffer, Builder, Value
-from zwang.native.instructions import SHARED
+from zwang.native.instructions import SHARED, Operand
 from zwang.native.module import Function
 from zwang.native.operands import Operands, unsigned
 from zwang.native.rolled import origin
@@ -79,7 +80,7 @@ class View(NamedTuple):
         wide, interleaved, mutable: of the buffer (`zwang.native.instructions.Buffer`).
     """
 
-    place: Any
+    place: int | None
     group: int
     wide: bool
     interleaved: bool
@@ -104,7 +105,7 @@ class Subroutine:
     function: Function
     groups: list[int]
     blocks: list[Block]
-    results: list[Any]
+    results: list
     workspace: int
 
 
@@ -139,7 +140,7 @@ def _loaded(b: Builder, x: Scalars | Memory) -> Scalars | Memory:
 
     The same pointer is passed in the end, and one subroutine serves all callers.
     """
-    if not isinstance(x, Memory) or x.size > MOST_UNROLLED or type(x.offset) is not int:
+    if not isinstance(x, Memory) or x.size > MOST_UNROLLED or type(x.offset) is Value:
         return x
     return scalars(b, x) if x.is_contiguous else x
 
@@ -152,7 +153,7 @@ class _Known(NamedTuple):
         variants: subroutine by needed results; None if the program is short.
     """
 
-    program: Any
+    program: ClosedJaxpr | Jaxpr
     variants: list[tuple[list[bool], Subroutine | None]]
 
 
@@ -221,7 +222,7 @@ def _inside(b: Builder, call: Call, operands: Operands) -> tuple[dict[Value, Val
         interleaved = group.wide if memory is None else memory.buffer.interleaved
         buffers.append(buffer := Buffer(pointer, False, interleaved))
         local |= {x: b.load(group.type, buffer, i) for i, x in enumerate(group.values)}
-    given: list[Any] = []
+    given: list = []
     for x, key, dtype in zip(call.inputs, operands.key, call.dtypes, strict=True):
         if isinstance(x, Memory):
             _, number, _, _, _, offset, *_ = key
@@ -233,7 +234,7 @@ def _inside(b: Builder, call: Call, operands: Operands) -> tuple[dict[Value, Val
     return local, given
 
 
-def _inner(b: Builder, dtype: Any, local: dict[Value, Value], x: Any) -> Any:
+def _inner(b: Builder, dtype: DTypeLike, local: dict[Value, Value], x: Operand) -> Operand:
     if type(x) is not Value:
         return x
     value, negative = unsigned(x)
@@ -248,7 +249,7 @@ def _left(b: Builder, call: Call, found: list, given: list[Value]) -> tuple[list
     """
     blocks: list[Block] = []
     places = {x: (None, k) for k, x in enumerate(given)}
-    results: list[Any] = []
+    results: list = []
     for x, like, needed in zip(found, call.outputs, call.needed, strict=True):
         if not needed:
             results.append(None)
@@ -305,7 +306,7 @@ def _view(b: Builder, x: Memory) -> View:
     place = base.operands[1] if own else None
     number = base.index if own else int(base.operands[0][2:])
     layout = base.wide, buffer.interleaved, buffer.mutable
-    return View(place, number, *layout, x.dtype, x.shape, x.strides, x.offset)
+    return View(place, number, *layout, x.dtype, x.shape, x.strides, int(x.offset))
 
 
 def _called(call: Call, callee: Subroutine, operands: Operands) -> list:
@@ -315,7 +316,7 @@ def _called(call: Call, callee: Subroutine, operands: Operands) -> list:
     frame = b.enter(callee.function, callee.workspace, pointers)
     blocks = [Buffer(b.part(frame, x.place), False, x.wide and b.lanes > 1) for x in callee.blocks]
     buffers: dict[int, Buffer] = {}
-    found: list[Any] = []
+    found: list = []
     for x, like in zip(callee.results, call.outputs, strict=True):
         if isinstance(x, View):
             found.append(_seen(b, x, frame, buffers, operands))
@@ -330,8 +331,10 @@ def _called(call: Call, callee: Subroutine, operands: Operands) -> list:
     return found
 
 
-def _element(b: Builder, type_: str, x: Any, blocks: list[Buffer], operands: Operands) -> Any:
-    if type(x) is not Element:
+def _element(
+    b: Builder, type_: str, x: Element | Operand, blocks: list[Buffer], operands: Operands
+) -> Operand:
+    if not isinstance(x, Element):
         return x
     if x.block is None:
         value = operands.values[x.index]

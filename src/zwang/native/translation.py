@@ -10,10 +10,11 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr
 
 from zwang.native import rules as rules
-from zwang.native.arrays import MOST_LOADED, Memory, fill, row_major, scalars
+from zwang.native.arrays import MOST_LOADED, Memory, Scalars, fill, row_major, scalars
 from zwang.native.builder import Buffer, Builder
 from zwang.native.compiled import ENTRY, NativeFunction
 from zwang.native.errors import NotNativeError, refuse_lapack
@@ -102,7 +103,7 @@ def _emit_program(
             tables that are passed to the function.
     """
 
-    def listed(which: int, k: int) -> Any:
+    def listed(which: int, k: int) -> Value:
         pointer = b.shared("ptr", "getelementptr ptr", b.pointers[which], k, of="i64")
         return b.shared("ptr", "load", pointer)
 
@@ -144,14 +145,14 @@ def instructions_of(
     return b
 
 
-def _of_lanes(b: Builder, base: Any, like: Any, mutable: bool) -> Buffer:
+def _of_lanes(b: Builder, base: Value, like: ShapedArray, mutable: bool) -> Buffer:
     """Memory of an array with a batch axis."""
     if b.lanes == 1:
         return Buffer(base, mutable)
     return b.of_members(base, math.prod(like.shape) * np.dtype(like.dtype).itemsize, mutable)
 
 
-def _loaded(b: Builder, view: Memory) -> Any:
+def _loaded(b: Builder, view: Memory) -> Scalars:
     found = scalars(b, view)
     b.remember(("spilled", id(found)), (view, found))  # The scalars are in memory already.
     return found

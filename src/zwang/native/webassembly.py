@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from jax.extend.core import ClosedJaxpr
+from numpy.typing import DTypeLike
 
 from zwang.native.errors import NotNativeError, refuse_lapack
 from zwang.native.instructions import ALIGNMENT, Value
@@ -59,7 +60,7 @@ class Module:
         self._exported: list[str] = []
         self.place_type(())
 
-    def place(self, name: str, dtype: Any, shape: Sequence[int]) -> int:
+    def place(self, name: str, dtype: DTypeLike, shape: Sequence[int]) -> int:
         """Address of an array; arrays of one name are the same array."""
         dtype, shape = np.dtype(dtype), tuple(shape)
         if name not in self.places:
