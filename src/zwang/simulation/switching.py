@@ -52,8 +52,8 @@ class Switch:
             where it rises through zero: to switch on it takes `(q, v, t, p)`, to switch off `(q, v,
             t, p, multipliers)`, with λ of the constraint's own rows, shape (rows,) (`Q_c = +Aᵀλ`),
             so that a rope can go slack where its tension ends. One to switch off that is positive
-            at the start counts there, one to switch on does where it rises. It is looked at after
-            every step: one that rises and falls within a step is missed (`longest_step`).
+            at the start counts there, one to switch on does where it rises. A condition that rises
+            and falls within a step is found if its slopes at both ends of the step indicate it.
             Instants that accumulate end the run.
         transition: "impulsive": the velocity jumps, `v⁺ = v⁻ − A⊕ψ`, a plastic impact whose energy
             loss is reported. "impact-free": refused unless the velocity meets the constraint

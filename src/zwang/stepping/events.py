@@ -26,9 +26,10 @@ class EventFunctions(Protocol):
     any other function where it reaches or crosses zero.
 
     `peaks` are rising functions that are also searched for a zero within a step, such as the gap
-    between a fast body and a small one: (t, y) → their values, and −inf for all others; None if
-    there are none. `forces` are rising functions of the forces of active rows, and whether any row
-    is active: the error estimate of a step does not see a load that these rows carry.
+    between a fast body and a small one: (t, y) → their values, and −inf for all others, and whether
+    positions alone determine them; None if there are none. `forces` are rising functions of the
+    forces of active rows, and whether any row is active: the error estimate of a step does not see
+    a load that these rows carry.
     """
 
     @property
@@ -38,7 +39,7 @@ class EventFunctions(Protocol):
     def __call__(self, flow, controller_state, t, y) -> Float[Array, " e"]:
         raise NotImplementedError
 
-    def peaks(self, flow, controller_state) -> Callable[[Array, Array], Array] | None:
+    def peaks(self, flow, controller_state) -> tuple[Callable[[Array, Array], Array], bool] | None:
         raise NotImplementedError
 
     def forces(
@@ -85,8 +86,9 @@ def crossed_events(
         within, inside = _between(events.rising, lambda s: at(*path(s)), before, values)
         crossed = crossed | within
     if (peaks := events.peaks(flow, controller_state)) is not None:
-        inner = lambda s: without_derivative(peaks(*path(s)))
-        slopes, order = _slopes(inner, before, values), 2 if flow.moves_by_velocity else 1
+        inner = lambda s: without_derivative(peaks[0](*path(s)))
+        slopes = _slopes(inner, before, values)
+        order = 2 if flow.moves_by_velocity and peaks[1] else 1
         within, where = _peaks(inner, before, values, slopes, order)
         crossed, inside = crossed | within, jnp.minimum(inside, where)
     if (forces := events.forces(flow, controller_state)) is not None:
