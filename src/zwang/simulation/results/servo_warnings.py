@@ -1,6 +1,6 @@
-"""What a user must know of how a servo did along a motion: one sentence each.
+"""Warnings about the servo constraints along a motion, one sentence each.
 
-Runs, trajectories and batches ask the same of their samples.
+Runs, trajectories and batches share them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ class ServoSamples(NamedTuple):
     Attributes:
         t: times [s], shape (samples,).
         names: of the servo constraints; `actuators`: of the controls.
-        place, rate: largest |φ| and |ψ| of each servo constraint in its own unit, NaN where it has
-            none, shapes (samples, constraints).
-        missed: what the actuators leave undone of each, shape (samples, constraints).
+        place, rate: largest |φ| and |ψ| of each servo constraint in its own unit, NaN without one,
+            shapes (samples, constraints).
+        missed: part of each servo constraint that the actuators cannot satisfy, shape (samples,
+            constraints).
         code: a `Result` of the control at each sample.
         u: controls, shape (samples, actuators).
     """
@@ -46,7 +47,7 @@ class ServoSamples(NamedTuple):
 
     @classmethod
     def of(cls, data: Variables) -> ServoSamples | None:
-        """From the variables of a run; None without a servo."""
+        """Return the samples from the variables of a run; None without a servo."""
         if "control_result" not in data:
             return None
         return cls(
@@ -62,7 +63,7 @@ class ServoSamples(NamedTuple):
 
     @classmethod
     def along(cls, law: AbstractControlLaw, dynamics: Dynamics, t, q, v) -> ServoSamples:
-        """Evaluated at states, shapes (samples, ·)."""
+        """Return the samples, evaluated at states, shapes (samples, ·)."""
         found = mapped(_control, (law, dynamics), q, v, t)
         by_name = lambda x: np.reshape([np.asarray(e) for e in x.values()], (-1, len(t))).T
         names, nu = tuple(found.missed), found.u.shape[1]
@@ -85,10 +86,10 @@ def _control(law: AbstractControlLaw, dynamics: Dynamics, q, v, t) -> Control:
 
 
 def of_motion(model: Model, params: PyTree, t, q, v) -> tuple[str, ...]:
-    """All sentences about the servo of a motion that a compiled program has computed.
+    """Return all sentences about the servo of a motion that a compiled program has computed.
 
     Args:
-        model: what moved; `params` are its parameters that differed.
+        model: the model; `params` are its parameters that differed.
         t, q, v: the samples, shapes (samples,), (samples, nq) and (samples, nv), NaN after an early
             stop.
     """
@@ -112,10 +113,12 @@ def of_motion(model: Model, params: PyTree, t, q, v) -> tuple[str, ...]:
 
 
 def unmet(at: ServoSamples) -> str:
-    """Which servo constraint could not be met, when and why; empty if all could."""
+    """Return a sentence about the servo constraints that could not be met, when and why; empty if
+    all could.
+    """
     unmet = Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS, Result.AT_LIMIT
     bad = np.isin(at.code, unmet)
-    # a feedback that gives u itself asks for nothing that could be missed
+    # a feedback law that gives u directly has no requirement that could be missed
     if not bad.any() or not at.names:
         return ""
     missed = np.where(bad[:, None], at.missed, 0.0)
@@ -129,7 +132,9 @@ def unmet(at: ServoSamples) -> str:
 
 
 def broken(at: ServoSamples, law: AbstractControlLaw) -> str:
-    """Which inequality is not kept, as no control within the limits keeps it; empty if all are."""
+    """Return a sentence about the inequalities that no control within the limits satisfies; empty
+    if all are satisfied.
+    """
     bad = at.code == Result.NOT_KEPT
     if not bad.any() or not law.inequalities:
         return ""
@@ -142,11 +147,13 @@ def broken(at: ServoSamples, law: AbstractControlLaw) -> str:
 
 
 def error_kept(at: ServoSamples, kept: Mapping[str, tuple[float, float]]) -> Iterator[str]:
-    """Servo constraints that start off and have no gain, so that their error stays or grows.
+    """Generate sentences about servo constraints that start with an error and have no gain, so that
+    their error persists or grows.
 
     Args:
         at: the samples.
-        kept: `|φ|` and `|ψ|` of each at the start, as `AbstractControlLaw.kept_errors` gives them.
+        kept: `|φ|` and `|ψ|` of each at the start, as `AbstractControlLaw.kept_errors` returns
+            them.
     """
     for name, sizes in kept.items():
         symbols = zip(("phi", "psi"), sizes, strict=True)
@@ -161,11 +168,12 @@ def error_kept(at: ServoSamples, kept: Mapping[str, tuple[float, float]]) -> Ite
 
 
 def error_grows(at: ServoSamples, reach: float, *, sampled: bool) -> Iterator[str]:
-    """Servo constraints whose error grows exponentially, whatever makes the loop unstable.
+    """Generate sentences about servo constraints whose error grows exponentially, whatever makes
+    the loop unstable.
 
     Args:
         at: the samples.
-        reach: the largest size of any coordinate in the motion.
+        reach: the largest absolute value of any coordinate in the motion.
         sampled: whether the control is computed at instants and held between them.
     """
     if len(at.t) < 3:
@@ -174,7 +182,7 @@ def error_grows(at: ServoSamples, reach: float, *, sampled: bool) -> Iterator[st
         place, rate = at.place[:, i], at.rate[:, i]
         error = rate if np.isnan(place).all() else place
         first, middle, last = (np.max(x, initial=0.0) for x in np.array_split(error, 3))
-        # a path that is followed late or against noise has its error from the beginning
+        # a path that is followed with a delay or with noise has its error from the beginning
         if last > MARGIN * middle and middle > MARGIN * first and last > ACCEPTED_VIOLATION * reach:
             cure = "a shorter sample_time, or smaller gains" if sampled else "other gains"
             yield (
@@ -184,7 +192,7 @@ def error_grows(at: ServoSamples, reach: float, *, sampled: bool) -> Iterator[st
 
 
 def saturated(at: ServoSamples, law: AbstractControlLaw) -> str:
-    """Actuators at their limits at some samples."""
+    """Return a sentence about actuators at their limits at some samples."""
     full = law.saturated(at.u)
     if not full.any():
         return ""
