@@ -7,12 +7,11 @@ Newton's iteration on all rows is started from many random configurations at onc
 are merged, with angles modulo whole turns. Solutions in which the axis of a hinge points in the
 opposite direction are discarded.
 
-The results show whether there were enough starts. The second half of the starts tests the first
-half: if n of them converge, and k of these reach a mode that the first half did not find, this
-bounds the probability of unseen modes at a given confidence (Clopper and Pearson). A mode that a
-share ρ of all starts leads to is missed with probability (1 − ρ)^N. The share of starts whose mode
-was found only once estimates the probability that one more start finds a new mode (Good and
-Turing).
+The second half of the starts tests whether there were enough: if n of them converge, and k of these
+reach a mode that the first half did not find, this bounds the probability of unseen modes at a
+given confidence (Clopper and Pearson). A mode with a share ρ of all starts is missed with
+probability (1 − ρ)^N. The share of starts whose mode was found only once estimates the probability
+that one more start finds a new mode (Good and Turing).
 
 Reference: Good (1953), The population frequencies of species and the estimation of population
 parameters, Biometrika 40, 237-264; Clopper and Pearson (1934), The use of confidence or fiducial
@@ -77,8 +76,8 @@ class AssemblyModes(AbstractResult):
         method: "homotopy", which finds all modes with probability one, or "starts".
         solutions: number of isolated solutions of the homotopy, including complex ones.
         failed: number of paths of the homotopy that could not be followed to their ends.
-        tried, surprises: number of starts in the second half that converged, and number of these
-            that reached a mode which the first half had not found.
+        tried, surprises: number of starts in the second half that converged, and of these the
+            number that reached a new mode.
         t: time [s].
         mechanism: the mechanism that the model was built from, for pictures.
     """
@@ -229,8 +228,7 @@ def assembly_modes(
     for one body in space; otherwise those that random starts find.
 
     Args:
-        model: a `zw.Model` with holonomic constraints, or a `zw.Mechanism`, whose drives are
-            ignored.
+        model: a `zw.Model` with holonomic constraints, or a `zw.Mechanism` (without its drives).
         inputs: values of inputs by name, {"crank.angle": 0.3}; as many as degrees of freedom.
         q: coordinates, shape (nq,), about which starts are scattered; by default the initial
             configuration of the mechanism.
@@ -271,8 +269,7 @@ def assembly_modes(
     if method != "starts":
         size = _spread(subject.model, subject.q, spread)
         values = tuple((x, f.value) for x, f in held)
-        # inputs are passed separately: as exact angles they make rows linear and reduce the number
-        # of paths
+        # inputs are passed separately: as exact angles they make rows linear and paths fewer
         plain = subject.model.dynamics(params, Proximal())
         for solver in (all_configurations, all_postures):
             found = solver(plain, values, subject.q, t, size)
@@ -323,8 +320,8 @@ def assembly_modes(
 
 
 def _refuse_loose(closed: Model, dynamics: Dynamics, q, t: float) -> None:
-    """Refuse a problem with too few rows and inputs before the search, which would take minutes and
-    find configurations that are not isolated.
+    """Refuse a problem whose rows and inputs are too few, before minutes are spent on the
+    search.
     """
     nv = closed.system.nv
     if not closed.constraints.m:
@@ -380,9 +377,7 @@ def _from_homotopy(
 
 
 def _starts(model: Model, q, count: int, spread, random) -> np.ndarray:
-    """Random configurations: angles over a turn, uniform attitudes, other coordinates in a box
-    about q.
-    """
+    """Random configurations: angles over a turn, uniform attitudes, the rest in a box about q."""
     system, size = model.system, _spread(model, q, spread)
     angle = np.array([u == "rad" for u in system.units])
     begin = np.asarray(q) + size * random.uniform(-1, 1, (count, system.nq))
@@ -401,9 +396,7 @@ def _spread(model: Model, q, spread) -> float:
 
 @program
 def _solved(dynamics: Dynamics, begin, t):
-    """Newton's iteration from many starts, damped far from solutions; returns q of each start, and
-    its residuals after and before the iteration.
-    """
+    """Newton's iteration from many starts; q, and the residuals after and before the iteration."""
     return over_rows(lambda q: _one(dynamics, q, t))(begin)
 
 
