@@ -275,7 +275,7 @@ def on_constraints(dynamics: Dynamics, q, v, t) -> State | None:
 
     Raises:
         numpy.linalg.LinAlgError: if the mass matrix is singular in a direction that constraints
-        leave free.
+            leave free.
     """
     guess = host_state(np.asarray(q, float), np.asarray(v, float), t)
     at = evaluate(dynamics.standing, guess)
