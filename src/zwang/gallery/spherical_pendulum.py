@@ -1,7 +1,7 @@
 """A rod on a ball joint, swinging in all directions, as a rigid body with a unit quaternion.
 
-    p + R(q) (0, 0, l) = 0,  p the center of mass, l its distance from the joint;  I = J₁ + m l²,  k
-    = m g l/I exact without spin about the rod, u = z/l:
+    p + R(q) (0, 0, l) = 0,  p the center of mass, l its distance from the joint
+    I = J₁ + m l²,  k = m g l/I;  exact without spin about the rod, u = z/l:
         u̇² = 2 (e − k u)(1 − u²) − h²,   u = u₁ + (u₂ − u₁) sn²,   azimuth rate h/(1 − u²)
 
 Source: Whittaker (1937), Analytical Dynamics, section 55. Units: m, kg, s.
