@@ -1,4 +1,4 @@
-"""Parameters of a test that are combined with each other, or of which some are the default."""
+"""Combined parameters of a test, with a selection of combinations by default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers of a model as generated code takes them."""
+"""Names of a model's parameters in generated code."""
 
 import jax
 import numpy as np

@@ -1,4 +1,4 @@
-"""The documentation of each version stands beside that of others."""
+"""The documentation of each version is kept next to those of other versions."""
 
 import importlib.util
 from pathlib import Path
