@@ -1,4 +1,4 @@
-"""Combined parameters of a test, with a selection of combinations by default."""
+"""Combinations of parameters of a test; by default a selection that covers every value once."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Gaps between shapes compared with the distances of independent programs, and changes of the
-active rows.
+"""Gaps between shapes compared with the distances of independent programs, and their active
+rows.
 """
 
 import jax

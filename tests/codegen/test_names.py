@@ -1,4 +1,4 @@
-"""Names of a model's parameters in generated code."""
+"""Numbers of a model that become constants of its generated code."""
 
 import jax
 import numpy as np

@@ -1,4 +1,4 @@
-"""The documentation of each version is kept next to those of other versions."""
+"""The list of documented versions, with the newest one first."""
 
 import importlib.util
 from pathlib import Path

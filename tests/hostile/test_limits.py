@@ -1,5 +1,5 @@
-"""The limits are those stated in SECURITY.md; valid files are within them; the server reveals
-nothing.
+"""The limits are those stated in SECURITY.md; valid files are within them; the server answers 404
+to paths outside a run.
 """
 
 import http.client

@@ -1,5 +1,5 @@
-"""Loads that change while nothing moves: the error of a step does not see them, and a step could
-pass over an interval in which a row lets go.
+"""Loads that change while nothing moves: the error estimate of a step does not contain them, and a
+step could miss an interval in which a row becomes inactive.
 """
 
 import jax.numpy as jnp
