@@ -1,4 +1,4 @@
-"""Base parameters of closed chains, and what is found from torques with noise."""
+"""Base parameters of closed chains, and their identification from noisy torques."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,8 +1,9 @@
 """Optimal control through configurations where rows lose rank, against a closed form.
 
-The links of a parallelogram come to lie on one line, where it could go on as an antiparallelogram.
-As long as it does not, crank and rocker turn alike and the coupler not at all: least effort between
-two states at rest is that of one inertia, 12 J² Δ² / T³.
+The links of a parallelogram become collinear, where the motion could continue as an
+antiparallelogram. On the parallelogram branch, crank and rocker have equal angles and the coupler
+does not rotate, so the least effort between two states at rest is that of a single inertia, 12 J²
+Δ² / T³.
 """
 
 import jax.numpy as jnp

@@ -1,4 +1,6 @@
-"""Bounded motions on servo constraints whose zero dynamics grow, beside exact solutions."""
+"""Bounded motions on servo constraints with unstable zero dynamics, compared with exact
+solutions.
+"""
 
 import jax
 import jax.numpy as jnp

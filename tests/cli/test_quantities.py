@@ -1,4 +1,4 @@
-"""Quantities that are typed as options."""
+"""Quantities as values of options."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""`zwang run` writes its results, says where, and ends with the numbers that matter."""
+"""`zwang run` writes its results, prints their paths, and ends with a summary."""
 
 import dataclasses
 import re

@@ -1,4 +1,4 @@
-"""200 masses brought to a set energy by 10 actuators."""
+"""200 masses brought to a given energy by 10 actuators."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Programs that are printed, and what native code gives for them."""
+"""Printed programs, and the results of native code for them."""
 
 import functools
 import zlib

@@ -1,4 +1,4 @@
-"""Functions printed in C give what native code gives."""
+"""Functions printed in C give the results of native code."""
 
 import ctypes
 import shutil

@@ -1,4 +1,4 @@
-"""Pictures as data: what they refuse, and what is drawn of them as SVG and by matplotlib."""
+"""Pictures as data: refused content, and drawings as SVG and by matplotlib."""
 
 import dataclasses
 import re

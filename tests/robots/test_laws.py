@@ -1,4 +1,4 @@
-"""Control laws by name on robots, beside closed forms; files without actuators."""
+"""Control laws by name for robots, compared with closed forms; files without actuators."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""A control that learns how wrong its model is keeps its stated bounds, whatever is drawn."""
+"""A control that estimates the error of its model keeps its stated bounds for random errors."""
 
 import jax.numpy as jnp
 import numpy as np

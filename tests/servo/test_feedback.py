@@ -1,4 +1,4 @@
-"""Control laws that are functions of the state, alone and in loops that are not ideal."""
+"""Control laws that are functions of the state, in ideal and in nonideal loops."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Paths followed by a field, quantities within limits, energy as a row, gains by slopes."""
+"""Paths followed by a vector field, quantities within limits, energy as a row, gains by slopes."""
 
 import jax
 import jax.numpy as jnp

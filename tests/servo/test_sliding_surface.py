@@ -1,5 +1,5 @@
-"""A smooth control, and one with a layer, keep the error within their stated bounds, whatever is
-drawn within what they assume.
+"""A smooth control and one with a layer keep the error within their stated bounds, for random
+values within their assumptions.
 """
 
 import jax.numpy as jnp

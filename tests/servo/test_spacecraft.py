@@ -1,5 +1,6 @@
 """Spacecraft under uncertainty, as in the papers on formation keeping (doi 10.2514/1.G000317) and
-tumbling bodies (10.2514/1.G002212): the numbers are chosen here, they are not those of the papers.
+tumbling bodies (10.2514/1.G002212); the numbers are chosen here and differ from those of the
+papers.
 """
 
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Studies: every row is the motion of its case, nothing is computed twice, nothing is lost."""
+"""Studies: every row is the motion of its case, nothing is computed twice, and nothing is lost."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Closed forms against the numeric model, and against what is printed in the papers."""
+"""Closed forms compared with the numeric model, and with the equations printed in the papers."""
 
 import html
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""What commands of analyses share: options, what they work on, what they print and write."""
+"""Common parts of the commands of analyses: options, subjects, output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 Files = Mapping[str, Callable[[Path], object]]
-"""What writes files at paths, by their names."""
+"""Functions that write a file at a path, by the names of the files."""
 
 Driven = Annotated[
     str,
@@ -56,14 +56,15 @@ Amplitude = Annotated[
 
 
 def folder(files: str):
-    """The option --out, for a folder that some files are written to."""
+    """The option --out for a folder with the named files."""
     return typer.Option("--out", metavar="DIR", help=f"Folder for {files}.")
 
 
 def subject_of(
     model: str, set_: list[str] | None, typed: Mapping[str, Sequence[float]] | None = None
 ) -> tuple[Any, dict[str, Any]]:
-    """The mechanism of MODEL, or its model with its start, and warnings of angles in degrees.
+    """The mechanism of MODEL, or its model and start as arguments of an analysis. Angles that look
+    like degrees cause a warning.
 
     Args:
         typed: values of each input.
@@ -90,7 +91,8 @@ def _read_or_loaded(model: str, set_: list[str] | None) -> tuple[Any, dict[str, 
 
 
 def warn_of_degrees(subject: Mechanism | Model, typed: Mapping[str, Sequence[float]]) -> None:
-    """Warn of angles of more than a turn that are round numbers, as degrees are.
+    """Warn of angles larger than a turn that are round numbers, because they are probably in
+    degrees.
 
     Args:
         typed: values of each input.
@@ -104,7 +106,7 @@ def warn_of_degrees(subject: Mechanism | Model, typed: Mapping[str, Sequence[flo
 
 
 def _unit(subject: Mechanism | Model, name: str) -> str | None:
-    """The unit of a joint or a coordinate; None of a name that there is not."""
+    """The unit of a joint or a coordinate; None for an unknown name."""
     from zwang.mechanism import Mechanism
     from zwang.mechanism.registry import JOINT_KINDS
 
@@ -122,12 +124,12 @@ def publish(
     files: Files | None = None,
     warnings: Sequence[str] = (),
 ) -> None:
-    """Print what an analysis has found, and write files where a folder is asked for.
+    """Print the result of an analysis, and write files if a folder is given.
 
     Args:
-        found: a result, which says itself in words.
+        found: a result; its `str()` is printed.
         out: the folder.
-        files: what writes each of them.
+        files: functions that write the files.
         warnings: of the model.
     """
     say(fitted(str(found)))
@@ -138,7 +140,7 @@ def publish(
 
 
 def write(out: Path, files: Files) -> None:
-    """Write files to a folder, and say which."""
+    """Write files to a folder, and print their paths."""
     made = made_folder(out)
     for name, save in files.items():
         save(made / name)
@@ -146,10 +148,10 @@ def write(out: Path, files: Files) -> None:
 
 
 def saved(name: str, found: AbstractResult, **pictures: Callable[[], Picture]) -> Files:
-    """The data of a result, as NetCDF and, of what is a table, as CSV, and its pictures.
+    """The files of a result: its data as NetCDF, tables also as CSV, and its pictures.
 
     Args:
-        name: of the files of data.
+        name: name of the data files.
         found: the result.
         pictures: functions that draw them, by their names.
     """
@@ -162,7 +164,7 @@ def saved(name: str, found: AbstractResult, **pictures: Callable[[], Picture]) -
 def free_motion_pages(
     target: Target, model: Model, ways: Mapping[str, tuple[str, np.ndarray]], amplitude: float
 ) -> Files:
-    """Pages that play a model along velocities from its start; none of a model without a scene.
+    """Pages that play a model along velocities from its start; none for a model without a scene.
 
     Args:
         ways: title of each page and its velocity, by the name of its file.
@@ -183,7 +185,7 @@ def free_motion_pages(
 
 
 def ranges(given: Sequence[str], option: str) -> dict[str, tuple[float, float]]:
-    """`NAME=LOW:HIGH`, several times.
+    """Parse several `NAME=LOW:HIGH`.
 
     Raises:
         UserError: for text of another form.
@@ -199,7 +201,7 @@ def ranges(given: Sequence[str], option: str) -> dict[str, tuple[float, float]]:
 
 
 def numbers(given: Sequence[str], option: str) -> dict[str, float]:
-    """`NAME=VALUE`, several times.
+    """Parse several `NAME=VALUE`.
 
     Raises:
         UserError: for text of another form.

@@ -1,4 +1,6 @@
-"""Quantities on the command line, formulas with units if need be: `2*pi`, `360deg`, `30mm`."""
+"""Quantities on the command line: formulas with optional units, such as `2*pi`, `360deg`,
+`30mm`.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +12,19 @@ from zwang.errors import ModelError
 
 
 def number(text: str | float) -> float:
-    """A quantity as an option.
+    """Parse a quantity of an option.
 
     Raises:
-        typer.BadParameter: if it is none.
+        typer.BadParameter: if it is not a quantity.
     """
     return _read(text, "a number, such as 6.28, 2*pi or 360deg")
 
 
 def seconds(text: str | float) -> float:
-    """A time as an option [s]: `0.5`, `0.5s`, `500ms`.
+    """Parse a time of an option [s]: `0.5`, `0.5s`, `500ms`.
 
     Raises:
-        typer.BadParameter: if it is none.
+        typer.BadParameter: if it is not a time.
     """
     plain = re.sub(r"(?<=[\d.])\s*s\s*$", "", text) if isinstance(text, str) else text
     return _read(plain, "a time in seconds, such as 0.5, 0.5s or 500ms")

@@ -10,13 +10,13 @@ from zwang.cli.failure import UserError
 from zwang.errors import ModelError
 
 LARGEST_VALUE = 1e300
-"""Largest number that is taken."""
+"""Largest accepted number."""
 
 
 def assignments(
     words: Sequence[str], option: str = "--set", example: str = "length=2.5"
 ) -> dict[str, str]:
-    """`name=value` words of an option as a dict; `example` is one for the error.
+    """Parse the `name=value` words of an option; `example` is shown in errors.
 
     Raises:
         UserError: for a word without `=`, an empty name, or a name given twice.
@@ -37,7 +37,7 @@ def assignments(
 
 
 def number_or_list(text: str, what: str):
-    """A number, or a list of numbers: `2.5`, `30deg`, `1,2,3`, `[[1,0],[0,1]]`.
+    """Parse a number or a list of numbers: `2.5`, `30deg`, `1,2,3`, `[[1,0],[0,1]]`.
 
     Raises:
         UserError: if it is anything else.
@@ -58,19 +58,19 @@ def number_or_list(text: str, what: str):
 
 
 def settings_like(given: Mapping[str, str], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of those of `--set` that have a default, of its type.
+    """The values of `--set` that have a default, converted to its type.
 
     Raises:
-        UserError: for one that is of another type.
+        UserError: for a value of another type.
     """
     return {k: like(x, defaults[k], f"--set {k}") for k, x in given.items() if k in defaults}
 
 
 def like(text: str, default, what: str):
-    """A value of the same type as `default`.
+    """Convert text to the type of `default`.
 
     Raises:
-        UserError: if it is none.
+        UserError: if this is not possible.
     """
     if isinstance(default, bool):
         known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -100,4 +100,4 @@ def _numeric(value) -> bool:
         return bool(value) and all(map(_numeric, value))
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
-    return abs(value) <= LARGEST_VALUE  # False for NaN, too
+    return abs(value) <= LARGEST_VALUE  # False for NaN as well

@@ -1,4 +1,4 @@
-"""What may let go on the page: bands below the slider, cones and forces at contacts."""
+"""Contacts on the page: bands below the slider, cones and forces at contacts."""
 
 import re
 

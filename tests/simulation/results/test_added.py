@@ -1,4 +1,4 @@
-"""Quantities of one's own in a run: plotted, saved, reported."""
+"""User-defined quantities of a run: plotted, saved, reported."""
 
 import numpy as np
 import pytest

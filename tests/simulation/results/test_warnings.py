@@ -1,4 +1,4 @@
-"""What a user must know of a run stands in `run.warnings`, and nothing else does."""
+"""`run.warnings` contains everything that a user must know about a run, and nothing else."""
 
 import json
 
