@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.simulation.results.variables import Variables
-from zwang.thresholds import AGREEMENT, SMALL_PART
+from zwang.thresholds import AGREEMENT, SMALL_PART, SOLUTION_ERROR
 
 if TYPE_CHECKING:
     from zwang.simulation.results.record import Run
@@ -24,6 +24,8 @@ class Energy:
         doubt: how far that work is from that by every other sample [J]: a balance below it tells of
             the samples, not of the run.
         scale: largest kinetic energy [J].
+        unresolved: change of the energy that tells of round-off alone [J], `SOLUTION_ERROR` of what
+            forces could exchange: of a system at rest all of its kinetic energy is below it.
         conserved: whether the system has a potential and nothing else does work.
         unit: unit of energy.
         potential: whether the system has a potential; its energy is that of motion otherwise.
@@ -33,6 +35,7 @@ class Energy:
     balance: float
     doubt: float
     scale: float
+    unresolved: float
     conserved: bool
     unit: str
     potential: bool
@@ -40,7 +43,7 @@ class Energy:
     @property
     def warning(self) -> str:
         """A sentence if energy was lost or gained that should have stayed, else empty."""
-        if not self.conserved or self.drift <= SMALL_PART * self.scale:
+        if not self.conserved or self.drift <= max(SMALL_PART * self.scale, self.unresolved):
             return ""
         return (
             f"the energy should stay as it is but changes by {self.drift:.3g} {self.unit} "
@@ -58,17 +61,34 @@ def energy_of(run: Run, data: Variables) -> Energy:
     powers = ("applied_power", "constraint_power", "nonideal_power", "control_power")
     working = sum(np.max(np.abs(data[name].values)) for name in powers if name in data) * span
     working += sum(abs(s.energy_loss) for s in run.switches)
+    largest = max(scale, float(np.max(np.abs(energy))))
+    unresolved = SOLUTION_ERROR * max(largest, _exchangeable(run, data))
     # work of applied and nonideal forces, relative to the largest energy, below which the energy
     # counts as conserved
     conserved = run.model.system.potential is not None and bool(
-        working <= AGREEMENT * max(scale, np.max(np.abs(energy)))
+        working <= max(AGREEMENT * largest, unresolved)
     )
     return Energy(
         float(np.max(np.abs(energy - energy[0]))),
         float(np.max(np.abs(balance))),
         float(data["energy_balance"].attrs["work_uncertainty"]),
         scale,
+        unresolved,
         conserved,
         data["energy"].attrs["units"],
         run.model.system.potential is not None,
     )
+
+
+def _exchangeable(run: Run, data: Variables) -> float:
+    """The largest product of the size of all constraint forces, √(Q_c · M⁻¹ Q_c), which at rest is
+    that of the forces that they carry, and of the length along which the constraints turn [J]; 0
+    without constraints.
+    """
+    scales = run.flow.dynamics.scales
+    if scales is None or not (inverse_length := float(scales.inverse_length)) > 0:
+        return 0.0
+    force = data["constraint_force"].values.sum(axis=1)
+    caused = data["acceleration"].values - data["free_acceleration"].values
+    work = np.sum(force * caused, axis=1)
+    return float(np.sqrt(np.max(np.abs(work), initial=0.0))) / inverse_length
