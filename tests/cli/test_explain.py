@@ -148,3 +148,14 @@ def test_a_wrong_argument_of_a_command_is_explained(tmp_path):
         refused = zwang(*words)
         assert refused.code == 2 and refused.err.rstrip().endswith(f"(zwang explain {code}).")
         assert zwang("explain", refused.err.strip()).out == zwang("explain", code).out
+
+
+def test_a_function_in_a_file_is_explained_as_in_python(tmp_path):
+    answer = zwang("check", write(tmp_path, PENDULUM.replace("q @ q", "q @ lenght", 1)))
+    assert answer.code == 2 and "lenght" in answer.err
+    assert answer.err.rstrip().endswith("(zwang explain functions).")
+
+
+def test_a_choice_that_does_not_exist_is_named_without_the_words_of_the_parser():
+    answer = zwang("export", "pendulum", "--as", "cc")
+    assert answer.code == 2 and "'--as': 'cc' is not one of 'c', 'fmu2'" in answer.err
