@@ -61,8 +61,15 @@ def energy_of(run: Run, data: Variables) -> Energy:
     powers = ("applied_power", "constraint_power", "nonideal_power", "control_power")
     working = sum(np.max(np.abs(data[name].values)) for name in powers if name in data) * span
     working += sum(abs(s.energy_loss) for s in run.switches)
+    # Forces could exchange the size of all constraint forces, √(Q_c · M⁻¹ Q_c), which at rest is
+    # that of the forces that they carry, times the length along which the constraints turn.
+    caused = data["acceleration"].values - data["free_acceleration"].values
+    work = np.sum(data["constraint_force"].values.sum(axis=1) * caused, axis=1)
+    assert (scales := run.flow.dynamics.scales) is not None
+    turning = float(scales.inverse_length)  # zero without constraints
+    exchanged = float(np.sqrt(np.max(np.abs(work), initial=0.0))) / turning if turning > 0 else 0.0
     largest = max(scale, float(np.max(np.abs(energy))))
-    unresolved = SOLUTION_ERROR * max(largest, _exchangeable(run, data))
+    unresolved = SOLUTION_ERROR * max(largest, exchanged)
     # work of applied and nonideal forces, relative to the largest energy, below which the energy
     # counts as conserved
     conserved = run.model.system.potential is not None and bool(
@@ -78,17 +85,3 @@ def energy_of(run: Run, data: Variables) -> Energy:
         data["energy"].attrs["units"],
         run.model.system.potential is not None,
     )
-
-
-def _exchangeable(run: Run, data: Variables) -> float:
-    """The largest product of the size of all constraint forces, √(Q_c · M⁻¹ Q_c), which at rest is
-    that of the forces that they carry, and of the length along which the constraints turn [J]; 0
-    without constraints.
-    """
-    scales = run.flow.dynamics.scales
-    if scales is None or not (inverse_length := float(scales.inverse_length)) > 0:
-        return 0.0
-    force = data["constraint_force"].values.sum(axis=1)
-    caused = data["acceleration"].values - data["free_acceleration"].values
-    work = np.sum(force * caused, axis=1)
-    return float(np.sqrt(np.max(np.abs(work), initial=0.0))) / inverse_length
