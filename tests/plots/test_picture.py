@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import zwang as zw
 from zwang.plots import Curve, Label, Mark, Panel, Picture, joined
 from zwang.plots.data import HALF, PALETTE
-from zwang.plots.layout import layout
+from zwang.plots.layout import TINY_TEXT, layout, wide
 from zwang.plots.points import MOST_POINTS, MOST_STAIRS, spaced, thinned
 from zwang.plots.svg import svg
 
@@ -183,6 +183,33 @@ def test_marks_stand_where_they_belong_with_their_names():
         path.get("d").startswith(f"M{at.points(1.0, 0)[0]:.2f} {at.top:.2f}v")
         for path in root.iter(f"{SVG}path")
     )
+
+
+@pytest.mark.parametrize("y", [np.cos(T), T, 0 * T + 1.0, np.where(T < 2, np.nan, T)])
+def test_names_of_marks_cover_neither_curves_nor_each_other(y):
+    marks = [Mark([0.5, 2.0, 2.1], ["dead point"] * 3), Mark([4.8], ["latch off\n2 J lost"])]
+    (at,) = layout(one(Curve(T, y), marks=marks)).places
+    fine = np.linspace(T[0], T[-1], 2000)
+    x, down = at.x.at(fine), at.y.length - at.y.at(np.interp(fine, T, y))
+    boxes = []
+    for row, right, baseline, late, _ in at.names():
+        width = wide(row, TINY_TEXT)
+        boxes.append((right - width * late, baseline - TINY_TEXT, width, TINY_TEXT))
+    assert len(boxes) == 5
+    for i, (left, top, width, height) in enumerate(boxes):
+        assert 0 <= left <= at.x.length - width and 0 <= top <= at.y.length - height
+        inside = (x >= left) & (x <= left + width)
+        assert not np.any((down[inside] >= top) & (down[inside] <= top + height))
+        for x0, y0, w, h in boxes[:i]:
+            assert x0 + w <= left or left + width <= x0 or y0 + h <= top or top + height <= y0
+
+
+def test_names_of_marks_stay_apart_where_curves_are_everywhere():
+    dense = np.linspace(0, 5, 400)
+    marks = [Mark([2.0, 2.1], ["dead point"] * 2)]
+    (at,) = layout(one(Curve(dense, np.sin(60 * dense)), marks=marks)).places
+    first, second = (baseline for _, _, baseline, _, _ in at.names())
+    assert second - first >= TINY_TEXT
 
 
 def test_a_long_curve_over_time_keeps_its_peaks():

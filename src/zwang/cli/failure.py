@@ -53,7 +53,8 @@ def sentence_of(error: BaseException) -> tuple[str, int]:
     if isinstance(error, OutputError):
         return one_line(fitted(str(error))), FAULT
     if isinstance(error, PARSER_ERROR):
-        return one_line(getattr(error, "format_message", error.__str__)()), WRONG_INPUT
+        said = getattr(error, "format_message", error.__str__)()
+        return one_line(said.replace(": Value error, ", ": ")), WRONG_INPUT
     if isinstance(error, OSError) and error.strerror:
         file = f"{error.filename}: " if error.filename is not None else ""
         return one_line(f"{file}{error.strerror[:1].lower()}{error.strerror[1:]}."), FAULT
@@ -78,7 +79,9 @@ def referred(sentence: str, error: BaseException) -> str:
 
     if not isinstance(error, (UserError, ExplainedError, PARSER_ERROR, OSError)):
         return sentence
-    return explained(sentence, code_of(sentence, error.__traceback__))
+    # a file of the user's whose code the library refuses is explained as in Python
+    at = error.__cause__ if isinstance(error.__cause__, ExplainedError) else error
+    return explained(sentence, code_of(sentence, at.__traceback__))
 
 
 def text_of(error: BaseException) -> str:

@@ -118,22 +118,19 @@ def _draw(axes, at: Place) -> None:
     axes.set_ylabel(plain(at.panel.ylabel))
     axes.yaxis.set_label_coords((NAME - at.left) / at.x.length, 0.5)
     for mark in at.panel.marks:
-        for i, x in enumerate(mark.x):
+        for x in mark.x:
             axes.axvline(x, color=mark.color, lw=0.9, ls=_dashes(mark.dash, 0.9), zorder=0.6)
-            if i < len(mark.names):
-                name = {
-                    "xy": (x, 0.97 - 0.1 * (i % 3)),
-                    "xycoords": axes.get_xaxis_transform(),
-                    "va": "top",
-                    "fontsize": TINY_TEXT,
-                }
-                axes.annotate(
-                    plain(mark.names[i]),
-                    xytext=(2, 0),
-                    textcoords="offset points",
-                    color=mark.color,
-                    **name,
-                )
+    for row, right, down, late, color in at.names():
+        place = {"xytext": (right, at.y.length - down), "ha": "right" if late else "left"}
+        axes.annotate(
+            plain(row),
+            (0, 0),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            color=color,
+            fontsize=TINY_TEXT,
+            **place,
+        )
     handles = [_curve(axes, curve) for curve in at.panel.drawn]
     for label in at.panel.labels:
         right, up = label.shift

@@ -129,7 +129,11 @@ def across(at: Place, name: str) -> list[str]:
 def curves(at: Place, key: str) -> list[str]:
     """Marks and curves, clipped to the data area."""
     area = element("rect", x=at.left, y=at.top, width=at.x.length, height=at.y.length)
-    drawn = [part for mark in at.panel.marks for part in marked(at, mark)]
+    drawn = [marked(at, mark) for mark in at.panel.marks]
+    drawn += [
+        text(at.left + right, at.top + down, row, color, TINY_TEXT, "end" if late else "start")
+        for row, right, down, late, color in at.names()
+    ]
     drawn += [part for curve in at.panel.drawn for part in curved(at, curve)]
     # The name has the position: pictures that share it have the same clip path.
     own = f"{key}-{at.left:.0f}-{at.top:.0f}-{at.x.length:.0f}-{at.y.length:.0f}"
@@ -177,30 +181,12 @@ def spots(x: np.ndarray, y: np.ndarray, curve: Curve, marker: str, size: float) 
     return element("path", d=data, fill=curve.color, opacity=curve.alpha)
 
 
-def marked(at: Place, mark: Mark) -> list[str]:
-    """Vertical lines with names at alternating heights."""
+def marked(at: Place, mark: Mark) -> str:
+    """Vertical lines."""
     ups = "".join(f"M{at.left + x:.2f} {at.top:.2f}v{at.y.length:.2f}" for x in at.x.at(mark.x))
-    parts = [
-        element(
-            "path", d=ups, stroke=mark.color, stroke_width=0.9, stroke_dasharray=dashes(mark.dash)
-        )
-    ]
-    for i, (x, name) in enumerate(zip(at.x.at(mark.x), mark.names, strict=False)):
-        # Names near the right edge are written to the left of their line.
-        rows, late = name.split("\n"), x > 0.75 * at.x.length
-        for j, row in enumerate(rows):
-            y = at.top + 8 + TINY_TEXT * 1.15 * (j + i % 3 * len(rows))
-            parts.append(
-                text(
-                    at.left + x + (-3 if late else 3),
-                    y,
-                    row,
-                    mark.color,
-                    TINY_TEXT,
-                    "end" if late else "start",
-                )
-            )
-    return parts
+    return element(
+        "path", d=ups, stroke=mark.color, stroke_width=0.9, stroke_dasharray=dashes(mark.dash)
+    )
 
 
 def legend(at: Place) -> list[str]:
