@@ -7,7 +7,7 @@
 | `misprints.py` | misprinted equations with their errors |
 | `printed.py` | Tables 7-12 as printed, and their contradictions |
 | `linkage.py` | the five-bar linkage by eq. (32) and a variable-order Adams method |
-| `tables.py` | Tables 7-12: printed results, our results, and those of zwang's defaults |
+| `tables.py` | Tables 7-12: printed results, our results, and results of the defaults |
 | `drift.py` | Figures 1 and 2; the reason why the runs of Tables 7-9 fail |
 """
 
