@@ -59,7 +59,7 @@ class Point:
 
     @property
     def metric(self) -> np.ndarray:
-        """M, or M + AᵀDA where it is singular."""
+        """M, or M + AᵀDA if M is singular."""
         return self.mass.M
 
     @property

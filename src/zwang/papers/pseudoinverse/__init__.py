@@ -1,6 +1,6 @@
 """de Falco, Pennestrì and Vita: pseudoinverses in the dynamics of an overconstrained linkage.
 
-| file | what |
+| file | content |
 |---|---|
 | `counts.py` | Tables 1-6: operation counts, printed and corrected |
 | `timing.py` | the same equations for the linkage: their agreement and their times |
