@@ -1,10 +1,10 @@
 """Analyses of a model that need no simulation.
 
-| file | what |
+| file | content |
 |---|---|
 | `check.py`, `check_text.py` | `check`: one report on a model at one state; the same as text |
 | `redundancy.py` | redundant rows, free motions, looser joints |
-| `pfaffian.py` | which velocity constraints are holonomic, and what can be reached |
+| `pfaffian.py` | integrability of velocity constraints, and reachable configurations |
 | `branches.py` | `branches`, `passages`: motions through a singular configuration |
 | `assembly_modes.py` | `assembly_modes`: all configurations at given inputs |
 | `distinct.py` | comparison of configurations: which of them are the same |
@@ -36,7 +36,7 @@
 | `time_varying.py` | linear equations and gains along a trajectory |
 | `stable_inversion.py` | `stable_inversion`: the bounded motion of an unstable inversion |
 | `optimal_control.py`, `optimal_problem.py` | `optimal_control`: the cheapest motion |
-| `optimal_phase.py`, `optimal_junction.py` | phases between events, and where they meet |
+| `optimal_phase.py`, `optimal_junction.py` | phases between events, and their junctions |
 | `optimal_interval.py`, `control_pieces.py` | one interval; a control as polynomials |
 | `optimal_motion.py` | the result of `optimal_control` |
 | `transcription.py` | the motion as a nonlinear program on a grid |

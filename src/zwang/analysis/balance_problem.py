@@ -59,7 +59,7 @@ class Point:
 
     @property
     def metric(self) -> np.ndarray:
-        """M, or M + AᵀDA where it is singular."""
+        """M, or M + AᵀDA if M is singular."""
         return self.mass.M
 
     @property
@@ -218,8 +218,6 @@ class Problem:
         return self.at(q, at.gamma + step[ny : ny + k], at.mu + step[ny + k :], at.multipliers)
 
     def longest(self, at: Point, step: np.ndarray) -> float:
-        """The fraction of a step that moves no coordinate by more than 0.3 times (1 + its largest
-        size).
-        """
+        """The fraction of a step that moves no coordinate by more than 0.3 (1 + max |q|)."""
         change = np.max(np.abs(at.local.N @ (at.Y @ step[: at.Y.shape[1]])), initial=0.0)
         return min(1.0, 0.3 * (1 + np.max(np.abs(at.q), initial=0.0)) / max(change, 1e-300))

@@ -37,7 +37,7 @@ COSTS: dict[str, Callable] = {
 }
 """Costs by name: ∫ uᵀu dt, and the duration."""
 KINDS = {"state": "x", "control": "c", "force": "limited"}
-"""Words for what a bound may be of, and where `Bounds` has it."""
+"""Kinds of bounded quantities → their entry in `Bounds.limits`."""
 
 
 class Bounds(NamedTuple):

@@ -1,6 +1,6 @@
 """The command line: `zwang COMMAND …`. JAX is imported only when a command runs that needs it.
 
-| file | what |
+| file | content |
 |---|---|
 | `analyses/` | commands of analyses, one file each, found by the file's name |
 | `run.py`, `sweep.py`, `view.py`, ... | other commands, one file each, listed in `COMMANDS` |

@@ -1,6 +1,6 @@
 """Models as environments for learning: a pure step with an input, and the interface of gymnasium.
 
-| file | what |
+| file | content |
 |---|---|
 | `plant.py` | `zw.Plant`: `step(state, u)`, for `jit`, `vmap` and `grad` |
 | `kalman_filter.py` | `KalmanFilter` of a plant: prediction, measurement, estimates |

@@ -9,7 +9,7 @@ reason for every claim.
 | `scara` | a robot on a helix; the growth of its errors, and its remedies | `scara/` |
 | `servo` | nonideal constraints, spring system, coordinated robots | `servo/` |
 
-| file | what |
+| file | content |
 |---|---|
 | `index.py` | the list of papers, without slow imports |
 | `claim.py` | a claim with its verdict, and a page of them |

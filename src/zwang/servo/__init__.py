@@ -1,7 +1,7 @@
 """Servo control: constraints that actuators enforce, for fully, under- and redundantly actuated
 systems.
 
-| file | what |
+| file | content |
 |---|---|
 | `servo.py` | `Servo`: constraints, actuators, gains, choice among controls |
 | `feedback.py` | `Feedback`: controls, or forces, as a function of the state |

@@ -135,8 +135,8 @@ class WeightedNorm(AbstractNullSpace):
 
 
 class Preferred(AbstractNullSpace):
-    """`u = s + G⁺ (r − G s) = G⁺ r + (I − G⁺G) s`: as near to s as the servo constraints allow
-    (servo paper, eq. 35).
+    """`u = s + G⁺ (r − G s) = G⁺ r + (I − G⁺G) s`: as near to s as the servo constraints allow,
+    equation (35) of the servo paper.
 
     Attributes:
         s: preferred control [N, N·m …], shape (nu,), or `(q, v, t, p)` → s.
@@ -154,8 +154,8 @@ class Preferred(AbstractNullSpace):
 
 
 class PaperLeastNorm(AbstractNullSpace):
-    """`u = K⁺ y` with `G u = r`: eq. (35) of the servo paper with s = 0, taken literally, with the
-    true hinge force.
+    """`u = K⁺ y` with `G u = r`: equation (35) of the servo paper with s = 0, taken literally, with
+    the true hinge force.
 
     u = K⁺ y means that u is in the range of Kᵀ; u is computed as `(G K⁺K)⁺ r`, which does not
     square a condition number.

@@ -1,6 +1,6 @@
 """Models assembled from modules, level by level.
 
-| file | what |
+| file | content |
 |---|---|
 | `three_rrr.py` | ten modules, three levels: the mechanism of the paper on recursion |
 | `scissor_lift.py` | any number of equal stages, overconstrained |

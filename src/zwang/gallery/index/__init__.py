@@ -1,7 +1,7 @@
 """The list of models with their settings. It imports no slow modules, so that `zwang list` answers
 immediately.
 
-| file | what |
+| file | content |
 |---|---|
 | `entry.py` | `Entry`, `Setting` |
 | `members.py` | models that are Python files |

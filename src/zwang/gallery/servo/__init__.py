@@ -16,7 +16,7 @@ error.
 | `cart_pole_track.py` | under: one force, two degrees of freedom | 2 | cart or pole |
 | `five_bar_driven.py` | one, two or three torques, one degree of freedom | 2 | nothing |
 
-| file | what |
+| file | content |
 |---|---|
 | `tracking.py` | the exact error of a servo constraint over time |
 | `checks.py` | checks of settings, and the choice among controls by name |

@@ -1,7 +1,7 @@
 """Orsino: a recursive hierarchical modelling of constrained systems, and its similarity to the
 Kalman filter.
 
-| file | what |
+| file | content |
 |---|---|
 | `problems.py` | random problems in three levels, and their solution by other methods |
 | `claims.py` | equations (3.4)-(4.18) and their corollaries |

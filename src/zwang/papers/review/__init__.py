@@ -1,6 +1,6 @@
 """Review of the Udwadia-Kalaba approach: constraints, pseudoinverse, and three systems.
 
-| file | what |
+| file | content |
 |---|---|
 | `basics.py` | kinds of constraints, Lemma 1, Examples 2-4; Propositions 1-5 |
 | `comparison.py` | section 6: comparison with Newton and Euler, Lagrange, and Kane |

@@ -1,7 +1,7 @@
 """Xu and Liu: a SCARA robot on a helix, by the product of exponentials, with and without
 stabilization.
 
-| file | what |
+| file | content |
 |---|---|
 | `robot.py` | the robot as a chain of screws, in the paper's closed form, and on its path |
 | `misprints.py` | misprinted equations with their errors |

@@ -1,7 +1,7 @@
 """Liu et al.: nonideal constraints, and servo control of underactuated and redundantly actuated
 systems.
 
-| file | what |
+| file | content |
 |---|---|
 | `friction.py` | nonideal constraints (12), (13) on a rough incline and two rough rings |
 | `spring.py` | two masses and a spring, eq. (36)-(47) |
