@@ -203,9 +203,7 @@ class OptimalMotion(AbstractResult):
 
     @opens_in_scripts
     def plot(self) -> Picture:
-        """Plot controls, coordinates, velocities and multipliers over time, with their bounds, and
-        the cost over the iterations.
-        """
+        """Plot controls, coordinates, velocities and multipliers over time, with their bounds."""
         system, units, at = self.passive.system, Units.of(self.passive), self.samples
         nu, nq = at.u.shape[1], system.nq
         x_low, x_high = self.bounds["x"]
@@ -232,6 +230,17 @@ class OptimalMotion(AbstractResult):
             names = _row_names(self.passive)
             panels.append(panel(at.multipliers, names, units.multipliers, "multipliers", None))
         return Picture(panels, xlabel="t [s]", title=f"{self.passive.name}: optimal motion")
+
+    @opens_in_scripts
+    def plot_search(self) -> Picture:
+        """Cost and largest violation by iteration, over all grids."""
+        cost, missed = self.history.T
+        steps = np.arange(1, len(cost) + 1)
+        panels = [
+            Panel([Curve(steps, cost)], "cost"),
+            Panel([Curve(steps, missed)], "largest violation", logarithmic=True),
+        ]
+        return Picture(panels, xlabel="iteration", title=f"{self.passive.name}: search")
 
     @property
     def sentence(self) -> str:

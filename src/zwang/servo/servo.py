@@ -216,6 +216,10 @@ class Servo(AbstractActuated):
         poles = {name: g.error_poles(self.degrees[name]) for name, g in self.gains.items()}
         return {name: float(np.max(np.abs(x))) for name, x in poles.items() if len(x)}
 
+    def kept_layers(self):
+        stated = {name: g.kept_layer(self.degrees[name]) for name, g in self.gains.items()}
+        return {name: layer for name, layer in stated.items() if layer is not None}
+
     def kept_errors(self, passive, s, reach, speed):
         return kept_errors(self, passive, s, reach, speed)
 

@@ -51,6 +51,12 @@ class AbstractGain(Record):
         """The gain at a state; it depends on the state if the controller adapts it."""
         return self
 
+    def kept_layer(self, order: int) -> tuple[float, float] | None:
+        """k [1/s] and ε [unit of y per s] of a gain that states of `‖ẏ + k y‖ ≤ ε`, once reached,
+        that it is not left, so that `‖y‖ ≤ ε/k`; None of one that states no such bound.
+        """
+        return None
+
     def error_poles(self, order: int) -> Complex[np.ndarray, " poles"]:
         """Poles s of the error dynamics [1/s]: the roots of `det(s^r + c_{r−1} s^{r−1} + … + c_0)`.
 

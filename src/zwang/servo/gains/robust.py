@@ -88,6 +88,9 @@ class Robust(AbstractGain):
         # The robust term only adds to the decay of V, inside and outside its layer.
         return Rate(self.k).error_poles(order)
 
+    def kept_layer(self, order):
+        return (float(self.k), float(self.layer)) if order == 2 else None
+
     def pull(self, chain):
         z = self.filtered(chain)
         strength = self.bound / (1 - self.mismatch)

@@ -85,6 +85,9 @@ class SlidingSurface(AbstractGain):
         # with n > 1 the law is not linear in s; the proof that |s| decreases does not use poles
         return super().error_poles(order) if self.power == 1 else np.zeros(0, complex)
 
+    def kept_layer(self, order):
+        return (float(self.k), float(self.layer)) if order == 2 else None
+
     def pull(self, chain):
         y, rate = chain
         return -self.k * rate - self._strength * ((rate + self.k * y) / self.layer) ** self.power
