@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +39,8 @@ LEAST = 300
 """Least number of floating-point operations of a subroutine; a shorter program is inlined. A call
 spills operands and loads results, and expressions common to caller and callee are computed twice.
 """
+NUMBERED = "zwang_s"
+"""Beginning of their names, before a number of this process and the name of the program."""
 MOST_KNOWN = 64
 """Inner programs known to later programs of this process, each with its IR and object code."""
 ARITHMETIC = ("fadd", "fsub", "fmul", "fdiv", "call ")
@@ -172,7 +176,9 @@ def _moves_apart(call: Call) -> bool:
 
 def _emitted(call: Call, program: ClosedJaxpr, operands: Operands) -> Subroutine | None:
     """Return the subroutine of a program for such operands, or None if the program is short."""
-    outer, name = call.builder, f"zwang_s{next(_numbers)}"
+    outer, traced = call.builder, call.params["name"].removeprefix(SHARED)
+    letters = re.sub(r"[^a-zA-Z0-9]+", "_", traced).strip("_")
+    name = f"{NUMBERED}{next(_numbers)}_{letters}"
     b = Builder(outer.fused, outer.lanes, name, outer.make)
     if outer.mask is not None:
         b.mask = Value(0, "i1", "named", ("%mask",), True)
@@ -181,18 +187,48 @@ def _emitted(call: Call, program: ClosedJaxpr, operands: Operands) -> Subroutine
     blocks, results = _left(b, call, found, [local[x] for x in operands.values])
     # The caller reads results in the callee's own frame, so their stores are needed.
     own = {x.place for x in (*blocks, *results) if isinstance(x, (Block, View))}
-    kept = used(b, [x for x in b.buffers if x.operands[1] in own])
+    left = [x for x, (_, count) in b.buffers.items() if count and x.operands[1] in own]
+    kept = used(b, left)
     counted = kept - b.repeated
     if sum(x.type in FLOATS and x.operation.startswith(ARITHMETIC) for x in counted) < LEAST:
         return None
     read = {x.operands[0] for x in kept if x.operation == "named"}
     groups = [k for k in range(len(operands.groups)) if f"%g{k}" in read]
     wide = lambda k: operands.groups[k].memory is not None and operands.groups[k].wide
-    function = (b.make or _in_llvm)(b, {f"%g{k}": wide(k) for k in groups}, kept)
+    pointers = {f"%g{k}": wide(k) for k in groups}
+    function = (b.make or _in_llvm)(b, pointers, kept, left)
     return Subroutine(function, groups, blocks, results, b.workspace)
 
 
-def _in_llvm(b: Builder, pointers: dict[str, bool], kept: set[Value]) -> Function:
+class Routine(NamedTuple):
+    """A subroutine to be printed in another language than LLVM IR.
+
+    Attributes:
+        pointers: names of its pointer parameters after the one to its frame.
+        needed: values to be computed.
+        left: the arrays of its frame that callers read.
+    """
+
+    builder: Builder
+    pointers: tuple[str, ...]
+    needed: set[Value]
+    left: tuple[Value, ...]
+
+    @property
+    def name(self) -> str:
+        return self.builder.name
+
+
+def routine(
+    b: Builder, pointers: Iterable[str], needed: set[Value], left: Iterable[Value]
+) -> Routine:
+    """Make a subroutine, to be printed at its first call."""
+    return Routine(b, tuple(pointers), needed, tuple(left))
+
+
+def _in_llvm(
+    b: Builder, pointers: dict[str, bool], kept: set[Value], left: Iterable[Value]
+) -> Function:
     """Make a subroutine in LLVM IR.
 
     Args:

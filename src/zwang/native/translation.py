@@ -20,6 +20,7 @@ from zwang.native.compiled import ENTRY, NativeFunction
 from zwang.native.errors import NotNativeError, refuse_lapack
 from zwang.native.instructions import Value
 from zwang.native.module import Stored, entry_text, packed_modules, unpacked
+from zwang.native.subroutines import routine
 from zwang.native.text import function_text, used
 from zwang.native.translate import has_fused, lanes, object_code
 from zwang.native.types import register_type
@@ -125,20 +126,19 @@ def _emit_program(
 def instructions_of(
     program: ClosedJaxpr,
     places: Sequence[Sequence[Value]],
-    name: str = "",
-    make: Callable | None = None,
+    name: str,
 ) -> Builder:
     """Emit the instructions of a jaxpr for one lane, to be printed in another language.
 
     Args:
         program: of arrays.
         places: pointers to its arguments and to its results.
-        name, make: as of a `Builder`.
+        name: of the function.
 
     Raises:
         NotNativeError: for an operation without a lowering rule, or a call of LAPACK.
     """
-    b = Builder(name=name, make=make)
+    b = Builder(name=name, make=routine)
     with _without_collecting():
         _emit_program(b, program, [False] * len(places[0]), lambda which, k: places[which][k])
     refuse_lapack(b.routines)

@@ -28,7 +28,7 @@ from zwang.files import write_files
 from zwang.inputs.arguments import label
 from zwang.inputs.arrays import require_float64
 from zwang.inputs.call import misfits_named
-from zwang.native.c import CFunction, c_function, constant, prelude
+from zwang.native.c import CFunction, c_function, constant, numbered, prelude
 from zwang.native.errors import NotNativeError
 from zwang.simulation.mode import without
 from zwang.version import __version__
@@ -218,7 +218,8 @@ def _source(found: ModelFunctions, name: str) -> str:
     sizes = ", ".join(f"{key} = {value}" for key, value in _sizes(found).items())
     included = f'#include "{name}.h"\n\n#include <string.h>'
     parts = [included, prelude(printed), f"enum {{ {sizes} }};\n"]
-    return "\n".join([*parts, *(x.text for x in printed), template("motion.c.in", words)])
+    text = "\n".join([*parts, *(x.text for x in printed), template("motion.c.in", words)])
+    return numbered(text)
 
 
 RESULTS = {
