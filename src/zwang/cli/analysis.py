@@ -77,12 +77,13 @@ def _read_or_loaded(model: str, set_: list[str] | None) -> tuple[Any, dict[str, 
     given = started(model, set_)
     from zwang.gallery.index.mechanisms import FOLDER
     from zwang.mechanism import read
+    from zwang.mechanism.toml import parameter_units
 
     path = locate(model)
     file = FOLDER / f"{model}.toml" if path is None else path
     if file.suffix == ".toml" and file.is_file():
         known = read(file).parameters
-        chosen = settings_like(given, dict.fromkeys(known, 0.0))
+        chosen = settings_like(given, dict.fromkeys(known, 0.0), parameter_units(file))
         if len(chosen) == len(given):
             return read(file, **chosen), {}
     target = load_target(model, given)

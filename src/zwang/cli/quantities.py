@@ -25,13 +25,13 @@ def seconds(text: str | float) -> float:
         typer.BadParameter: if it is none.
     """
     plain = re.sub(r"(?<=[\d.])\s*s\s*$", "", text) if isinstance(text, str) else text
-    return _read(plain, "a time in seconds, such as 0.5, 0.5s or 500ms")
+    return _read(plain, "a time in seconds, such as 0.5, 0.5s or 500ms", "s")
 
 
-def _read(text: str | float, expected: str) -> float:
+def _read(text: str | float, expected: str, unit: str = "") -> float:
     from zwang.mechanism.expression import quantity
 
     try:
-        return quantity(text)
+        return quantity(text, unit)
     except ModelError as error:
         raise typer.BadParameter(f"{str(error).rstrip('.')}; expected {expected}.") from None
