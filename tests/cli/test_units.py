@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.cli.analysis import numbers, ranges, warn_of_degrees
+from zwang.cli.analysis import numbers, ranges, refuse_other_units, warn_of_degrees
 from zwang.cli.failure import UserError
 from zwang.cli.target import load_target
 from zwang.cli.values import number_or_list
@@ -93,6 +93,13 @@ def test_settings_of_the_gallery_and_parameters_of_files_have_their_units(tmp_pa
     file.write_text(text.format('"60deg"'))
     with pytest.raises(zw.ModelError, match="line 3: .*'60deg' is in rad, expected a value in m"):
         zw.mechanism.read(file)
+
+
+def test_inputs_have_units_of_their_kind():
+    crank = zw.gallery.load("four-bar").mechanism
+    refuse_other_units(crank, {"A": ranges(["A=-90deg:1"], "--over")["A"], "none": [2.0]})
+    with pytest.raises(UserError, match="A: '30mm' is in m, expected a value in rad"):
+        refuse_other_units(crank, {"A": [0.0, numbers(["A=30mm"], "--input")["A"]]})
 
 
 def test_a_swept_setting_is_in_its_unit():

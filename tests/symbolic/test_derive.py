@@ -322,5 +322,5 @@ def test_formulas_have_cases_fractions_greek_letters_and_rows_as_declared():
     assert r"\begin{cases}" in latex and r"\mu" in latex and r"\frac{x}{2}" in latex
     assert "J, m, μ > 0." in found.assumptions and "J, m, μ > 0." in page
     assert r"$\mu$ > 0." in latex and latex.index("p = (") < latex.index("M = ")
-    assert r"$A^{\oplus} = " in latex and "enforces A v̇ = b" in page
+    assert r"$A^{\oplus} = " in latex and "enforces A dv/dt = b" in page
     assert [str(x) for x in found.equations.phi] == ["-theta_1 + x", "theta_1 - sin(t)"]

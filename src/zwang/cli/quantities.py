@@ -9,6 +9,27 @@ import typer
 from zwang.errors import ModelError
 
 
+class Typed(float):
+    """A number and the text that was typed for it, whose unit is checked when its quantity is
+    known.
+    """
+
+    text: str
+
+    @classmethod
+    def of(cls, text: str | float, unit: str = "") -> Typed:
+        """The value of a text, in `unit` if that is known.
+
+        Raises:
+            ModelError: if it is no number, or has a unit of another kind.
+        """
+        from zwang.mechanism.expression import quantity
+
+        made = cls(quantity(text, unit))
+        made.text = str(text)
+        return made
+
+
 def number(text: str | float) -> float:
     """A quantity as an option.
 
@@ -29,9 +50,7 @@ def seconds(text: str | float) -> float:
 
 
 def _read(text: str | float, expected: str, unit: str = "") -> float:
-    from zwang.mechanism.expression import quantity
-
     try:
-        return quantity(text, unit)
+        return Typed.of(text, unit)
     except ModelError as error:
         raise typer.BadParameter(f"{str(error).rstrip('.')}; expected {expected}.") from None

@@ -152,11 +152,11 @@ def content(found: Derivation, level: int = 2) -> str:
     heading = lambda text: f"<h{level}>{text}</h{level}>"
     system = [("M", e.M), ("F", e.F), ("φ", e.phi), ("ψ", e.psi), ("A", e.A), ("b", e.b)]
     shared = dict(e.definitions)
-    parts = ["<p>The coordinates q, the velocities v and the parameters p satisfy M v̇ = F"]
+    parts = ["<p>The coordinates q, the velocities v and the parameters p satisfy M dv/dt = F"]
     if e.A.rows:
         parts.append(
-            " + Q<sub>c</sub>. The constraint force Q<sub>c</sub> enforces A v̇ = b, which follows "
-            "from the constraints φ = 0 and ψ = 0 by differentiation"
+            " + Q<sub>c</sub>. The constraint force Q<sub>c</sub> enforces A dv/dt = b, which "
+            "follows from the constraints φ = 0 and ψ = 0 by differentiation"
         )
     parts.append(".</p>")
     parts += [_math(f"<mi>{k}</mi>", shown(sp.Matrix([x]))) for k, x in _variables(found).items()]
