@@ -175,6 +175,7 @@ def test_crossings_are_listed_until_there_are_too_many():
             **numbers,
             **many,
             "sentence": "reached the end",
+            "limit": "",
             "energy": energy,
             "errors": (),
             "switches": (),

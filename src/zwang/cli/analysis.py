@@ -11,7 +11,7 @@ import typer
 
 from zwang.cli.advice import fitted
 from zwang.cli.failure import UserError
-from zwang.cli.quantities import number
+from zwang.cli.quantities import Typed, number
 from zwang.cli.target import Target, load_target, locate, made_folder, started
 from zwang.cli.terminal import say, warn
 from zwang.cli.values import settings_like
@@ -70,6 +70,7 @@ def subject_of(
         typed: values of each input.
     """
     subject, options = _read_or_loaded(model, set_)
+    refuse_other_units(subject, typed or {})
     warn_of_degrees(subject, typed or {})
     return subject, options
 
@@ -78,16 +79,37 @@ def _read_or_loaded(model: str, set_: list[str] | None) -> tuple[Any, dict[str, 
     given = started(model, set_)
     from zwang.gallery.index.mechanisms import FOLDER
     from zwang.mechanism import read
+    from zwang.mechanism.toml import parameter_units
 
     path = locate(model)
     file = FOLDER / f"{model}.toml" if path is None else path
     if file.suffix == ".toml" and file.is_file():
         known = read(file).parameters
-        chosen = settings_like(given, dict.fromkeys(known, 0.0))
+        chosen = settings_like(given, dict.fromkeys(known, 0.0), parameter_units(file))
         if len(chosen) == len(given):
             return read(file, **chosen), {}
     target = load_target(model, given)
     return target.model, {"q": target.q0, "params": target.params}
+
+
+def refuse_other_units(subject: Mechanism | Model, typed: Mapping[str, Sequence[float]]) -> None:
+    """Refuse values of inputs whose unit measures another quantity.
+
+    Args:
+        typed: values of each input.
+
+    Raises:
+        UserError: for such a value.
+    """
+    from zwang.mechanism.expression import refuse_other_unit
+
+    for name, values in typed.items():
+        unit = _unit(subject, name) or ""
+        try:
+            for x in values:
+                refuse_other_unit(x.text if isinstance(x, Typed) else "", unit)
+        except ModelError as error:
+            raise UserError(f"{name}: {error}") from None
 
 
 def warn_of_degrees(subject: Mechanism | Model, typed: Mapping[str, Sequence[float]]) -> None:
@@ -191,10 +213,8 @@ def ranges(given: Sequence[str], option: str) -> dict[str, tuple[float, float]]:
         UserError: for text of another form.
     """
 
-    from zwang.mechanism.expression import quantity
-
     def span(text: str) -> tuple[float, float]:
-        low, high = map(quantity, text.split(":"))
+        low, high = map(Typed.of, text.split(":"))
         return low, high
 
     return _read(given, option, "NAME=LOW:HIGH, such as left=0:3.1 or left=0:180deg", span)
@@ -206,9 +226,7 @@ def numbers(given: Sequence[str], option: str) -> dict[str, float]:
     Raises:
         UserError: for text of another form.
     """
-    from zwang.mechanism.expression import quantity
-
-    return _read(given, option, "NAME=VALUE, such as A=1.1 or A=60deg", quantity)
+    return _read(given, option, "NAME=VALUE, such as A=1.1 or A=60deg", Typed.of)
 
 
 def _read(

@@ -30,7 +30,7 @@ def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
         f"{seconds(wall.total)}: "
         + ", ".join(f"{name} {seconds(x)}" for name, x in wall.phases.items()),
     )
-    yield "steps", f"{s.accepted} accepted, {s.rejected} rejected"
+    yield "steps", f"{s.accepted} accepted, {s.rejected} rejected{s.limit}"
     if s.violation is not None:
         # absent for linear constraints, which have no reference size
         relative = f"; relative {s.relative_violation.value:.2e}" if s.relative_violation else ""

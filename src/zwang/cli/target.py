@@ -216,7 +216,8 @@ def _from_gallery(
 
     entry = ENTRIES[name]
     known = entry.settings
-    chosen = settings_like(given, {key: setting.default for key, setting in known.items()})
+    units = {key: setting.unit for key, setting in known.items()}
+    chosen = settings_like(given, {key: x.default for key, x in known.items()}, units)
     if drawn is not None and (file := FOLDER / f"{name}.toml").is_file():
         from zwang.mechanism import read
 
@@ -230,7 +231,7 @@ def _from_gallery(
         example.v0,
         {k: x for k, x in options.items() if x is not None},
         settings={**{key: setting.default for key, setting in known.items()}, **chosen},
-        units={key: setting.unit for key, setting in known.items()},
+        units=units,
         description=example.description or entry.summary,
         figures=example.figures or {},
         exact=example.exact,
@@ -255,10 +256,12 @@ def _from_file(
     from zwang.gallery.mechanisms import assembled
     from zwang.mechanism import AssemblyError, read
     from zwang.mechanism.drawing import picture
+    from zwang.mechanism.toml import parameter_units
 
     # the file is read twice, because the names of its parameters are needed to interpret the values
     known = read(path).parameters
-    settings = settings_like(given, dict.fromkeys(known, 0.0))
+    units = parameter_units(path)
+    settings = settings_like(given, dict.fromkeys(known, 0.0), units)
     mechanism = read(path, **settings)
     if drawn is not None:
         _draw(mechanism, mechanism.name, drawn)
@@ -279,6 +282,7 @@ def _from_file(
         example.v0,
         {"duration": example.duration, "rtol": example.rtol, **example.simulate},
         settings=dict(mechanism.parameters),
+        units=units,
         description=example.description,
         figures=example.figures,
         scene=example.scene,

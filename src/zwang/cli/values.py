@@ -36,15 +36,24 @@ def assignments(
     return given
 
 
-def number_or_list(text: str, what: str):
+def number_or_list(text: str, what: str, unit: str = ""):
     """Parse a number or a list of numbers: `2.5`, `30deg`, `1,2,3`, `[[1,0],[0,1]]`.
 
-    Raises:
-        UserError: if it is anything else.
-    """
-    from zwang.mechanism.expression import quantity
+    Args:
+        text: as typed.
+        what: the option and its name.
+        unit: of the number, into which a unit that was typed is converted; unknown by default.
 
-    for read in (float, json.loads, lambda x: json.loads(f"[{x}]"), quantity):
+    Raises:
+        UserError: if it is anything else, or has a unit of another kind.
+    """
+    from zwang.mechanism.expression import quantity, refuse_other_unit
+
+    try:
+        refuse_other_unit(text, unit)
+    except ModelError as error:
+        raise UserError(f"{what}: {error}") from None
+    for read in (float, json.loads, lambda x: json.loads(f"[{x}]"), lambda x: quantity(x, unit)):
         try:
             value = read(text)
         except (ValueError, RecursionError, ModelError):
@@ -57,17 +66,23 @@ def number_or_list(text: str, what: str):
     )
 
 
-def settings_like(given: Mapping[str, str], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of `--set` that have a default, converted to its type.
+def settings_like(
+    given: Mapping[str, str], defaults: Mapping[str, Any], units: Mapping[str, str]
+) -> dict[str, Any]:
+    """The values of `--set` that have a default, converted to its type and its unit.
 
     Raises:
-        UserError: for a value of another type.
+        UserError: for a value of another type or with a unit of another kind.
     """
-    return {k: like(x, defaults[k], f"--set {k}") for k, x in given.items() if k in defaults}
+    return {
+        k: like(x, defaults[k], f"--set {k}", units.get(k, ""))
+        for k, x in given.items()
+        if k in defaults
+    }
 
 
-def like(text: str, default, what: str):
-    """Convert text to the type of `default`.
+def like(text: str, default, what: str, unit: str = ""):
+    """Convert text to the type of `default`, and to `unit` if that is known.
 
     Raises:
         UserError: if this is not possible.
@@ -84,7 +99,7 @@ def like(text: str, default, what: str):
             raise UserError(f"{what} is {text!r:.60}, expected a whole number.") from None
     if isinstance(default, str):
         return text
-    value = number_or_list(text, what)
+    value = number_or_list(text, what, unit)
     if isinstance(default, float) and isinstance(value, list):
         raise UserError(f"{what} is {text!r:.60}, expected one number.")
     if isinstance(default, (list, tuple)):
