@@ -324,6 +324,14 @@ def test_names_cover_neither_curves_nor_each_other():
             assert right <= a or c <= left or bottom <= b or d <= top, words[i]
 
 
+def test_the_name_of_a_row_stays_in_its_row():
+    curves = [Curve([0.0, 10.0], 1.0), Curve([0.0, 10.0], 1.2)]  # the second one crosses the name
+    picture = one(*curves, limits=(0.5, 2.0), labels=[Label((0.0, 1.0), "floor", row=True)])
+    (at,) = layout(picture).places
+    (text,) = (x for x in parsed(picture).iter(f"{SVG}text") if x.text == "floor")
+    assert float(text.get("y")) == pytest.approx(float(at.points(0.0, 1.0)[1]), abs=0.01)
+
+
 def test_names_of_joints_and_bodies_on_one_line_are_apart():
     machine = zw.mechanism.read(FOLDER / "slider-crank.toml")
     drawn = picture_of(machine, machine.start_state.q)

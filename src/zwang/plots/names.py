@@ -91,6 +91,7 @@ def _possible(at: Place) -> Iterator[list[Name]]:
         below = -abs(up) - ASCENT * SMALL_TEXT
         near = (abs(up), below) if up >= 0 else (up, abs(up))
         ups = [y + np.copysign(SMALL_TEXT * k, y) for k in range(4) for y in near]
+        ups = [up] if label.row else ups
         sides = (right, -max(right, CLEAR))
         yield [
             Name(label.text, label.color, SMALL_TEXT, x, y, side, float(height))

@@ -332,8 +332,6 @@ class Robot:
     def _body(self, name: str | None) -> int:
         return GROUND if name is None else int(entry(self.tree._index, name))
 
-    # --- the model
-
     @cached_property
     def model(self) -> Model:
         """The robot with its actuators at rest."""

@@ -63,7 +63,7 @@ class _Printer(MathMLPresentationPrinter):
         for fraction in whole.getElementsByTagName("mfrac"):
             for part in list(fraction.childNodes):
                 fraction.appendChild(self._made("mrow", part, style="padding:.22em 0"))
-        return whole.firstChild.toxml().encode("ascii", "xmlcharrefreplace").decode()
+        return whole.childNodes[0].toxml().encode("ascii", "xmlcharrefreplace").decode()
 
     def _print_Symbol(self, symbol, style="plain"):
         if symbol in self._defined and (parts := _NAMED.fullmatch(symbol.name)):
