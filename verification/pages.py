@@ -123,7 +123,7 @@ def _line(name: str) -> Line:
         allowed = max(ALLOWED, TIMES * moved)
         notes.append(
             f"Python's own motion from a start moved by {MOVED:.0e} differs by {moved:.1e}, "
-            f"the page's by {off / moved:.2g} of that"
+            f"the page's motion by {off / moved:.2g} times as much"
         )
     return line(size, off, judged(off, allowed), "; ".join(notes) or "equal to the bit")
 

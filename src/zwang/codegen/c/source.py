@@ -206,7 +206,7 @@ def _source(found: ModelFunctions, name: str) -> str:
     """Return the source file: the printed functions of the model, and the parts common to all
     models.
     """
-    results = RESULTS | OF_LOOSE if found.loose else RESULTS
+    results = OF_LOOSE | RESULTS if found.loose else RESULTS
     printed = [_printed(found, *each) for each in results.items()]
     words = {"NAME": name.upper(), "name": name, "ENERGY": "", "LOOSE": "", **_words(found, name)}
     words["STEP"] = "static int stepped" if found.loose else f"int {name}_step"
@@ -223,12 +223,14 @@ def _source(found: ModelFunctions, name: str) -> str:
 
 
 RESULTS = {
-    "evaluate": ("qdot", "vdot", "force", "u", "code"),
     "project": ("q_on", "v_on", "code"),
+    "evaluate": ("qdot", "vdot", "force", "u", "code"),
     "rate": ("qdot",),
     "violation": ("worst",),
 }
-"""Functions that are printed, with names of their results."""
+"""Functions that are printed, with names of their results: first those that need more results of
+what they call, as one text of it then serves the others.
+"""
 OF_LOOSE = {
     "events": ("values",),
     "change": ("q_after", "v_after", "after", "reached", "code"),
