@@ -17,6 +17,8 @@ SUITES = {
     "exact": "own",
     "ivp": "ivp",
     "analyses": "analyses",
+    "control": "control",
+    "uncertain": "control",
     "robots": "robots",
     "states": "robot_states",
     "legs": "legs",
