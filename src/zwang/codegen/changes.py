@@ -200,7 +200,8 @@ class Changes:
 
     def _modes(self, closed: Array, sticks: Array | None = None) -> Array:
         sticks = jnp.zeros(self.k, bool) if sticks is None else sticks
-        return jnp.where(jnp.concatenate([closed, sticks]), HELD_ON, HELD_OFF)
+        # numbers of a weak type, as JAX has them, would be other programs than those of a state
+        return jnp.where(jnp.concatenate([closed, sticks]), HELD_ON, HELD_OFF).astype(float)
 
     @staticmethod
     def _placed(flow, t, y, modes) -> Landing:
@@ -299,18 +300,20 @@ class Changes:
         given = p, at, staying, touched & ~slides, jnp.where(slides[:, None], along, 0.0), over
 
         def going(carry):
-            begun, forces = carry
-            return forces.found & jnp.any(forces.yielding & ~begun)
+            first, begun, _, forces = carry
+            return first | (forces.found & jnp.any(forces.yielding & ~begun))
 
         def again(carry):
             # a sliding friction has a smaller force than a sticking one, and another load
-            begun = carry[0] | carry[1].yielding
-            return begun, self._balanced(given, begun, carry[1].loads)
+            _, begun, loads, forces = carry
+            begun = begun | forces.yielding
+            forces = self._balanced(given, begun, loads)
+            return False, begun, forces.loads, forces
 
         none = jnp.zeros(self.k, bool)
-        first = none, self._balanced(given, none, self._loads(p, at.multipliers))
+        start = True, none, self._loads(p, at.multipliers), self._no_forces
         # without friction one iteration suffices
-        _, forces = jax.lax.while_loop(going, again, first) if self.k else first
+        *_, forces = jax.lax.while_loop(going, again, start) if self.k else again(start)
         opens = (forces.rate[:n] > forces.zero[:n]) | (falling & (forces.push <= 0))
         closed = jnp.where(staying & ~opens, HELD_ON, HELD_OFF)
         rate = self._per_friction(forces.rate)
@@ -329,34 +332,40 @@ class Changes:
             angle = jnp.where(angle < 0, angle + 2 * np.pi, angle)
             way = jnp.where(self.in_space & straight, STRAIGHT - angle, way)
         way = jnp.where(slides | forces.begins, way, jnp.where(touched, HELD_ON, HELD_OFF))
-        return jnp.concatenate([closed, way]), forces.found
+        return jnp.concatenate([closed, way]).astype(float), forces.found
 
     def _balanced(self, given, begun, loads) -> _Forces:
         """Return forces with loads that agree with the forces."""
-        forces = self._forces(given, begun, loads)
         if not self.by_joints:
-            return forces
+            return self._forces(given, begun, loads)
 
         def going(carry):
-            turn, _, part, missed, loads, forces = carry
+            turn, _, _, loads, forces = carry
             close = SOLUTION_ERROR * jnp.max(jnp.abs(forces.loads), initial=0.0)
-            return (turn < self.loops) & jnp.any(jnp.abs(forces.loads - loads) > close)
+            missed = jnp.any(jnp.abs(forces.loads - loads) > close)
+            return (turn == 0) | ((turn <= self.loops) & missed)
 
         def again(carry):
             # a load may depend strongly on itself: Aitken's relaxation, along the line of the last
             # iterations
-            turn, first, part, missed, loads, forces = carry
+            turn, part, missed, loads, forces = carry
             miss = forces.loads - loads
             change = miss - missed
             square = change @ change
             relaxed = -part * (missed @ change) / jnp.where(square > 0, square, 1.0)
-            part = jnp.where(first | ~(square > 0), part, relaxed)
-            loads = jnp.maximum(loads + part * miss, 0.0)
-            return turn + 1, False, part, miss, loads, self._forces(given, begun, loads)
+            part = jnp.where((turn <= 1) | ~(square > 0), part, relaxed)
+            loads = jnp.where(turn == 0, loads, jnp.maximum(loads + part * miss, 0.0))
+            return turn + 1, part, miss, loads, self._forces(given, begun, loads)
 
-        start = 0, True, 1.0, jnp.zeros(self.k), loads, forces
+        start = 0, 1.0, jnp.zeros(self.k), loads, self._no_forces
         turn, *_, forces = jax.lax.while_loop(going, again, start)
-        return forces._replace(found=forces.found & (turn < self.loops))
+        return forces._replace(found=forces.found & (turn <= self.loops))
+
+    @property
+    def _no_forces(self) -> _Forces:
+        n, k, rows = self.n, self.k, jnp.zeros(len(self.rows))
+        none, rub, never = jnp.zeros(k), jnp.zeros((k, self.wide)), jnp.zeros(k, bool)
+        return _Forces(rows[:n], rub, rows, rows, none, never, never, jnp.asarray(False))
 
     def _forces(self, given, begun, loads) -> _Forces:
         """Return the forces for given loads."""
@@ -414,11 +423,12 @@ class Changes:
             return which, jnp.any(fallen) | (size[which] < -small)
 
         def without(carry):
-            modes, (which, _) = carry
+            modes, which, _ = carry
             modes = jnp.where(jnp.arange(len(modes)) == which, HELD_OFF, modes)
-            return modes, gone(modes)
+            return modes, *gone(modes)
 
-        return jax.lax.while_loop(lambda x: x[1][1], without, (modes, gone(modes)))[0]
+        start = modes, jnp.asarray(-1), jnp.asarray(True)
+        return jax.lax.while_loop(lambda x: x[2], without, start)[0]
 
 
 def changes_of(setup: RunSetup) -> Changes | None:

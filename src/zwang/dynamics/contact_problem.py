@@ -9,9 +9,10 @@ is a change of velocity and l contains the velocities before an impact.
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +27,8 @@ from zwang.equations.state import State
 from zwang.thresholds import RESOLVED
 
 
-class ContactProblem(NamedTuple):
+@dataclasses.dataclass(frozen=True, eq=False)
+class ContactProblem:
     """All rows of a model at one state, including those of open gaps.
 
     Attributes:
@@ -55,19 +57,29 @@ class ContactProblem(NamedTuple):
     rest: np.ndarray
 
     @classmethod
-    def at_state(cls, dynamics: Dynamics, state: State, loose: np.ndarray) -> ContactProblem:
+    def at_state(
+        cls,
+        dynamics: Dynamics,
+        state: State,
+        loose: np.ndarray,
+        levels: Sequence[np.ndarray] | None = None,
+    ) -> ContactProblem:
         """Return the contact problem of a model at a state.
 
         Args:
             dynamics: the model's, with every row switched on that may act.
             loose: rows of gaps and dry frictions.
+            levels: rows of φ and of ψ, if they are known.
         """
-        at = evaluate(dynamics, state)
-        A = dense_rows(at.A)
-        phi, psi = dynamics.constraints.by_row(at.phi, at.psi)
-        if dynamics.constraints.has_ends:
+        at, c = evaluate(dynamics, state), dynamics.constraints
+        if levels is None:
+            levels = c.position_rows, c.velocity_rows
+        A, b = dense_rows(at.A), np.asarray(at.b)
+        phi, psi = np.zeros((2, len(b)))
+        phi[levels[0]], psi[levels[1]] = at.phi, at.psi
+        if c.has_ends:
             beyond = np.asarray(_beyond(dynamics, state))
-            phi[dynamics.constraints.one_sided_rows[beyond > 0]] = np.inf
+            phi[c.one_sided_rows[beyond > 0]] = np.inf
         metric = dense_metric(at.M, A if dynamics.singular_mass else None)
         length = metric.lengths(A)
         scales = dynamics.scales
@@ -75,17 +87,28 @@ class ContactProblem(NamedTuple):
             length if scales is None else held_length(np, np.asarray(scales.row_length), length)
         )
         # a row that is switched off is zero
-        held = np.setdiff1d(np.flatnonzero(length > 0), loose)
-        F, b, rows = np.asarray(at.F) + np.asarray(at.actuator_force), np.asarray(at.b), A[held]
-        fixed = metric.rows(rows)
+        holds = length > 0
+        holds[loose] = False
+        held = np.flatnonzero(holds)
+        fixed = metric.rows(A[held])
         rest = fixed.correct(b[held])
+        F = np.asarray(at.F) + np.asarray(at.actuator_force)
         return cls(A, b, length, shared, phi, psi, F, metric, held, fixed, rest)
+
+    @functools.cached_property
+    def along(self) -> np.ndarray:
+        """All rows in the motions that those that hold leave, shape (m, nv − rank)."""
+        return self.A @ self.rows.kernel
+
+    @functools.cached_property
+    def _left(self) -> np.ndarray:
+        return self.A @ self.rest - self.b
 
     def held_anyway(self, rows: np.ndarray) -> np.ndarray:
         """Return which of some rows depend on the always active rows, as the row of a stop at a
         dead point does: no motion along them is possible, and no force on them changes one.
         """
-        left = np.linalg.norm(self.A[rows] @ self.rows.kernel, axis=1)
+        left = np.linalg.norm(self.along[rows], axis=1)
         return left <= RESOLVED * self.length[rows]
 
     def response(self, force: np.ndarray) -> np.ndarray:
@@ -93,6 +116,10 @@ class ContactProblem(NamedTuple):
         of f.
         """
         return self.rows.kernel @ (self.rows.kernel.T @ force)
+
+    def rates(self, force: np.ndarray) -> np.ndarray:
+        """`A v̇ − b` of all rows under a force, of the rows that hold alone."""
+        return self.along @ (self.rows.kernel.T @ force) + self._left
 
     def some(self, rows: np.ndarray) -> Rows:
         """Return some rows, factored."""
@@ -157,12 +184,13 @@ def coulomb(
     # would otherwise become an ellipse
     length = problem.length[rows]
     for own in tangents:
-        length[own] = np.max(length[own])
+        if len(own) > 1:
+            length[own] = np.max(length[own])
     unit = 1 / np.where(length > 0, length, 1.0)
-    J = unit[:, None] * problem.A[rows]
-    forces = J.T.copy()
-    forces[:, :n] += unit[:n] * pulls
-    D, c = J @ problem.response(forces), unit * left[rows]
+    along = unit[:, None] * problem.along[rows]
+    D, c = along @ along.T, unit * left[rows]
+    if np.any(pulls):
+        D[:, :n] += along @ (problem.rows.kernel.T @ (unit[:n] * pulls))
     if np.any(np.diag(D)[:n] <= 0):
         return None  # no force opens it, or two do: Painlevé's paradox
     disks = [

@@ -162,6 +162,12 @@ class AbstractControlLaw(Record):
         """Return the largest decay rate of the error of each servo constraint [1/s], if known."""
         return {}
 
+    def kept_layers(self) -> dict[str, tuple[float, float]]:
+        """Return k and ε of each servo constraint y whose gain states of `‖ẏ + k y‖ ≤ ε`, once
+        reached, that it is not left.
+        """
+        return {}
+
     def kept_errors(
         self, passive: Dynamics, s: State, reach: np.ndarray, speed: np.ndarray
     ) -> dict[str, tuple[float, float]]:

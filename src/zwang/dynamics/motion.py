@@ -145,12 +145,12 @@ def motion(
     dynamics = model.dynamics(params, pseudoinverse, formulation)
     on_host = trace_state_clean()
     state = model.state(q, v, t, on_host=on_host)
-    answer = called_again(motion_of, dynamics, state)
+    answer = called_again(motion_of, (dynamics,), state)[0]
     known = on_host or is_concrete(answer)
     # detected in the result: examining M before would need another compiled program
     if known and int(answer.result) == Result.SINGULAR_MASS:
         dynamics = dynamics if dynamics.singular_mass else augmented(model, dynamics)
-        answer = called_again(motion_of, dynamics, state)
+        answer = called_again(motion_of, (dynamics,), state)[0]
     asked = flag(throw, "throw") and known
     if asked and (int(answer.result) != Result.SUCCESS or _has_short_rows(answer.matrix)):
         if int(answer.result) == Result.INCONSISTENT:

@@ -11,11 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.compile.compatibility import depends_on
 from zwang.compile.hints import shared_code
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.vector_field import (
     HELD_OFF,
-    HELD_ON,
     STRAIGHT,
     ConstrainedVectorField,
     direction_of,
@@ -73,46 +73,55 @@ class Events(Record):
 
     def peaks(
         self, flow: ConstrainedVectorField, controller_state
-    ) -> Callable[[Array, Array], Array] | None:
-        """Return (t, y) → function that rises through zero where an open gap closes, −inf for all
-        other events; None without gaps.
+    ) -> tuple[Callable[[Array, Array], Array], bool] | None:
+        """Return (t, y) → function that rises through zero where an open gap closes or a condition
+        of the state is met, −inf for all other events, and whether positions alone determine it;
+        None without gaps and conditions.
         """
         gaps = flow.dynamics.constraints.one_sided_rows
-        if not len(gaps):
+        if not len(gaps) and not self.conditions:
             return None
-        assert flow.switched is not None
-        closed = controller_state[flow.switched[gaps]] > HELD_OFF
         first = len(self.stops) + len(self.conditions)
 
         def values(t, y):
-            s = flow.state(t, y)
-            beyond = flow.dynamics.constraints.beyond(s.q, s.t, flow.dynamics.p)
-            open_values = jnp.where(closed, -jnp.inf, _closing(flow.dynamics, s, beyond))
-            others = jnp.full(len(self.rising), -jnp.inf)
-            return others.at[first : first + len(gaps)].set(open_values)
+            s, dynamics = flow.state(t, y), flow.dynamics
+            found = jnp.full(len(self.rising), -jnp.inf)
+            for k, condition in enumerate(self.conditions, len(self.stops)):
+                if not condition.needs_multipliers(s, dynamics):
+                    found = found.at[k].set(condition(s, dynamics.p, _no_multipliers(dynamics)))
+            if not len(gaps):
+                return found
+            assert flow.switched is not None
+            closed = controller_state[flow.switched[gaps]] > HELD_OFF
+            beyond = dynamics.constraints.beyond(s.q, s.t, dynamics.p)
+            open_values = jnp.where(closed, -jnp.inf, _closing(dynamics, s, beyond))
+            return found.at[first : first + len(gaps)].set(open_values)
 
-        return values
+        return values, not self.conditions
 
     def forces(
         self, flow: ConstrainedVectorField, controller_state
     ) -> tuple[Callable[[Array, Array], Array], Array] | None:
-        """Return (t, y) → function that rises through zero where a closed gap or a sticking
-        friction changes its mode, −inf for all other events, and whether there is one while nothing
-        slides; None if every gap is open.
+        """Return (t, y) → function that rises through zero where a closed gap, a sticking friction
+        or a constraint that switches off changes its mode, −inf for all other events, and whether
+        there is one; None if every gap is open and no constraint switches off.
         """
-        if not self.loose or flow.open:
+        holds, first = jnp.zeros(len(self.rising), bool), len(self.stops)
+        for k, x in enumerate(self.conditions, first):
+            holds = holds.at[k].set(bool(x.off) & (controller_state[x.switch] == x.off))
+        if self.loose and not flow.open:
+            assert flow.switched is not None
+            c = flow.dynamics.constraints
+            rows = [*c.one_sided_rows, *(x.rows.start for x in c.frictions)]
+            modes = controller_state[flow.switched[np.array(rows, int)]]
+            holds = holds.at[first + len(self.conditions) :].set(modes > HELD_OFF)
+        elif not any(x.off for x in self.conditions):
             return None
-        assert flow.switched is not None
-        c, first = flow.dynamics.constraints, len(self.rising) - self.loose
-        rows = [*c.one_sided_rows, *(x.rows.start for x in c.frictions)]
-        modes = controller_state[flow.switched[np.array(rows, int)]]
-        held, still = modes > HELD_OFF, jnp.all((modes == HELD_OFF) | (modes == HELD_ON))
-        holds = jnp.zeros(len(self.rising), bool).at[first:].set(held)
 
         def values(t, y):
             return jnp.where(holds, self(flow, controller_state, t, y), -jnp.inf)
 
-        return values, jnp.any(held) & still
+        return values, jnp.any(holds)
 
     def values(self, flow: ConstrainedVectorField, controller_state, t, y) -> Float[Array, " e"]:
         s, dynamics = flow.state(jnp.asarray(t), jnp.asarray(y)), flow.dynamics
@@ -124,7 +133,7 @@ class Events(Record):
         multipliers = free = jnp.zeros(0)
         # multipliers cost a factorization, which only conditions to switch off need
         if self.loose or needing:
-            none = jnp.zeros(dynamics.constraints.m), jnp.zeros(())
+            none = _no_multipliers(dynamics), jnp.zeros(())
             # and modes, while one of the gaps or frictions is active
             needed = jnp.any(controller_state[len(controller_state) - self.loose :] != HELD_OFF)
             found = lambda: forces_at(dynamics, s)
@@ -209,6 +218,10 @@ def _loosening(events: Events, flow, dynamics: Dynamics, s: State, forces, modes
     return values
 
 
+def _no_multipliers(dynamics: Dynamics) -> Float[Array, " m"]:
+    return jnp.zeros(dynamics.constraints.m)
+
+
 def _lengths(dynamics: Dynamics) -> Array:
     """Return the lengths of all rows in the mass metric, 1 for rows without one."""
     assert dynamics.scales is not None
@@ -258,6 +271,11 @@ class SwitchCondition(Record):
     switch: int = field(static=True)
     rows: tuple[int, int] = field(static=True)
     off: int = field(static=True)
+
+    def needs_multipliers(self, s: State, dynamics: Dynamics) -> bool:
+        """Return whether multipliers can change its number."""
+        number = lambda x: self(s, dynamics.p, x)
+        return bool(self.off) and depends_on(number, _no_multipliers(dynamics))
 
     def __call__(self, s: State, p, multipliers: Float[Array, " m"]):
         """Return its value at a state; only a condition to switch off uses multipliers."""

@@ -117,6 +117,7 @@ class Contacts:
                 "number from 0 to 1."
             )
         self.certificate = Certificate()
+        self._levels = c.position_rows, c.velocity_rows
         self._every: tuple[ConstrainedVectorField, np.ndarray, Dynamics] | None = None
         self._fastest = 0.0
         self._impacts: list[list[float]] = [[] for _ in self.gaps]
@@ -238,6 +239,8 @@ class Contacts:
 
     def _refuse_driven(self, problem: ContactProblem, fixed: np.ndarray, slow) -> None:
         """Raise if other constraints close a gap that no force can open."""
+        if not np.any(fixed):
+            return
         psi, acceleration = problem.psi[self.gaps], problem.acceleration(problem.F)
         rate = (problem.A @ acceleration - problem.b)[self.gaps]
         zero = SOLUTION_ERROR * problem.length[self.gaps] * problem.metric.speed(acceleration)
@@ -257,7 +260,7 @@ class Contacts:
         if known is None or known[0] is not flow or not np.array_equal(known[1], held):
             every = np.concatenate([held, np.full(len(self.names), HELD_ON)])
             known = self._every = flow, held.copy(), flow.with_input(every).dynamics
-        return ContactProblem.at_state(known[2], state, self.rows)
+        return ContactProblem.at_state(known[2], state, self.rows, self._levels)
 
     def _extent(self, flow, problem: ContactProblem, q, v, span: float) -> np.ndarray:
         """Return the length of the motion along each gap, in the unit of the gap: the distance at
@@ -274,10 +277,8 @@ class Contacts:
         within the error of an instant, plus the round-off of the present speed.
         """
         metric = problem.metric
-        size = AT_INSTANT * metric.speed(
-            metric.solve(problem.F)
-        ) * span + SOLUTION_ERROR * metric.speed(v)
-        return problem.length * size
+        pull = metric.size(problem.F)
+        return problem.length * (AT_INSTANT * pull * span + SOLUTION_ERROR * metric.speed(v))
 
     def _placed(self, flow, modes: np.ndarray, shut: np.ndarray, state: State) -> np.ndarray:
         """Return the coordinates with those gaps closed exactly that are closed up to the accuracy

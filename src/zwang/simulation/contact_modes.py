@@ -34,8 +34,8 @@ class Instant(NamedTuple):
         problem: all rows there.
         gaps: rows of all gaps; `staying` marks those that are closed and neither close nor open.
         frictions: all dry frictions.
-        slides: directions of the sliding frictions; `resting` are the others, and `turns` those
-            whose direction of sliding changes.
+        slides: directions of the sliding frictions; `pulls` are their forces per unit of load,
+            `resting` are the others, and `turns` those whose direction of sliding changes.
         falling: of each gap, whether its force has fallen to zero.
         lying: of each gap, whether it was open and has not just closed.
         over: frictions whose force has risen to its limit or was at its limit before.
@@ -46,6 +46,7 @@ class Instant(NamedTuple):
     staying: np.ndarray
     frictions: Sequence[HostFriction]
     slides: Mapping[int, np.ndarray]
+    pulls: Mapping[int, np.ndarray]
     resting: Sequence[int]
     turns: Sequence[int]
     falling: np.ndarray
@@ -121,7 +122,9 @@ def held_modes(
             slides[k] = s / speed
     resting = [k for k in touched if k not in slides]
     turns = [k for k in slides if np.min(slow[frictions[k].rows]) < 0]
-    at = Instant(problem, gaps, staying, frictions, slides, resting, turns, falling, lying, over)
+    pulls = {k: frictions[k].pull(problem, direction) for k, direction in slides.items()}
+    of_frictions = frictions, slides, pulls, resting, turns
+    at = Instant(problem, gaps, staying, *of_frictions, falling, lying, over)
     begun: set[int] = set()
     loads = _first_loads(at)
     while True:
@@ -169,11 +172,10 @@ def _consistent(at: Instant, decided: Decided, loads: np.ndarray) -> np.ndarray:
     of forces.
     """
     problem, rows = at.problem, at.problem.some(decided.rows)
+    free = problem.metric.solve(decided.pulls)
+    need = problem.metric.M @ rows.correct(problem.A[decided.rows] @ free)
     change = np.zeros((len(problem.A), len(loads)))
-    for k in np.flatnonzero(np.any(decided.pulls, axis=0)):
-        free = problem.metric.solve(decided.pulls[:, k])
-        need = problem.metric.M @ rows.correct(problem.A[decided.rows] @ free)
-        change[decided.rows, k] = -rows.multipliers(need)
+    change[decided.rows] = -rows.multipliers(need)
     own = {k: x.load_rows for k, x in enumerate(at.frictions) if x.gap < 0 and len(x.load_rows)}
     guess, miss, rate = loads.copy(), np.zeros(len(loads)), np.eye(len(loads))
     for _ in range(NEWTON):
@@ -192,12 +194,14 @@ def _first_loads(at: Instant) -> np.ndarray:
     """Return the loads with every closed gap and every resting friction active, without sliding
     friction.
     """
-    problem = at.problem
+    problem, given = at.problem, np.array([x.load for x in at.frictions])
+    if not any(x.gap < 0 and len(x.load_rows) for x in at.frictions):
+        return given  # a gap's share follows from its force
     tangents = [at.frictions[k].rows for k in at.resting]
     rows = np.concatenate([problem.held, at.normal, *tangents]).astype(int)
     left = problem.b - problem.A @ problem.metric.solve(problem.F)
     need = problem.metric.M @ problem.some(rows).correct(left[rows])
-    return at.loads(problem.multipliers(rows, need), np.array([x.load for x in at.frictions]))
+    return at.loads(problem.multipliers(rows, need), given)
 
 
 def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
@@ -206,14 +210,12 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
     normal, staying, gaps = at.normal, at.staying, at.gaps
     places = {int(k): i for i, k in enumerate(np.flatnonzero(staying))}
     force, pulls = problem.F.copy(), np.zeros((len(problem.F), len(normal)))
-    for k, direction in at.slides.items():
-        x = frictions[k]
-        pull = x.pull(problem, direction)
-        if x.gap < 0:
+    for k, pull in at.pulls.items():
+        if (gap := frictions[k].gap) < 0:
             force += loads[k] * pull
         else:
-            pulls[:, places[x.gap]] += pull
-    left = problem.A @ problem.acceleration(force) - problem.b
+            pulls[:, places[gap]] += pull
+    left = problem.rates(force)
     # a sliding friction has its kinetic coefficient; the loads decide which slide, once they agree
     # with the forces
     mu = {k: frictions[k].kinetic(0.0) if k in begun else frictions[k].static for k in resting}
@@ -224,8 +226,7 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
     push, rub = found
     tangents = rubbing_rows(rubbing)
     acting = problem.A[normal].T @ push + pulls @ push + problem.A[tangents].T @ rub
-    acceleration = problem.acceleration(force + acting)
-    rate = problem.A @ acceleration - problem.b
+    rate = problem.rates(force + acting)
     zero = _zero(problem, (force, acting), push, rubbing)
     each = np.split(rub, np.cumsum([len(x.rows) for x in rubbing])[:-1]) if rubbing else []
     given = zip(resting, each, rubbing, strict=True)
@@ -252,7 +253,7 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
     closed[staying] = np.where(opens, HELD_OFF, HELD_ON)
     # force that all active rows have to supply
     slipping = rubbing_rows([x for k, x in zip(resting, rubbing, strict=True) if k in begins])
-    need = problem.metric.M @ acceleration - force - pulls @ push
+    need = problem.metric.M @ problem.acceleration(force + acting) - force - pulls @ push
     need -= problem.A[slipping].T @ force_of[slipping]
     sticky = sorted({*tangents.tolist()} - {*slipping.tolist()})
     rows = np.array([*problem.held, *gaps[closed > HELD_OFF], *sticky], int)
@@ -262,12 +263,12 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
     share = lambda limits, rows: shares(problem, rows, need, [i for i in rows if i in own], limits)
     yielding, shared = at_limit & {*at.over} & {*sticking}, share(limits, rows)
     rows, shared = _without_fallen(at, rows, shared, lambda rows: share(limits, rows))
-    closed[np.isin(gaps, np.setdiff1d(gaps, rows))] = HELD_OFF
+    closed[~np.isin(gaps, rows)] = HELD_OFF
     if shared is None:
         forces = problem.multipliers(rows, need)
     else:
         forces = shared.forces
-        closed[[i in shared.idle for i in gaps]] = HELD_OFF
+        closed[np.isin(gaps, shared.idle)] = HELD_OFF
         for k, along in shared.spent.items():
             ways[k] = frictions[k].spent(along)
         # a friction whose part other rows can take over with slightly more force does not slide yet
@@ -286,8 +287,8 @@ def _pulls(
     loads.
     """
     found, problem = np.zeros((len(at.problem.F), len(loads))), at.problem
-    for k, direction in at.slides.items():
-        found[:, k] = at.frictions[k].pull(problem, direction)
+    for k, pull in at.pulls.items():
+        found[:, k] = pull
     for k in begins:
         own = at.frictions[k].rows
         found[:, k] = problem.A[own].T @ forces[own] / (loads[k] or np.inf)
@@ -301,8 +302,9 @@ def _without_fallen(
     carry all loads: otherwise their events would occur again at once. Gaps that were open and have
     not just closed are removed as well if possible, or the two would become active in turn.
     """
-    fallen = np.intersect1d(at.gaps[at.falling], rows)
-    if shared is None or not len(fallen):
+    if shared is None or not np.any(at.falling):
+        return rows, shared
+    if not len(fallen := np.intersect1d(at.gaps[at.falling], rows)):
         return rows, shared
     for out in (np.union1d(fallen, at.gaps[at.lying]), fallen):
         without = np.setdiff1d(rows, out)
@@ -330,7 +332,7 @@ def _released(
     push, rub = found
     acting = problem.A[at.normal].T @ push + pulls @ push
     acting += problem.A[rubbing_rows(weaker)].T @ rub
-    rate = problem.A @ problem.acceleration(force + acting) - problem.b
+    rate = problem.rates(force + acting)
     moved = {k: rate[at.frictions[k].rows] for k in hardly}
     # the square of a very small number underflows to zero
     return {k: s / size for k, s in moved.items() if (size := np.linalg.norm(s)) > 0}
@@ -355,5 +357,5 @@ def _zero(problem: ContactProblem, forces, push, rubbing: Sequence[Disk]) -> np.
     the forces cause on their own, and to friction at its limit.
     """
     size = [abs(x.radius(push)) * np.max(problem.length[x.rows]) for x in rubbing]
-    size += [problem.metric.speed(problem.metric.solve(force)) for force in forces]
+    size += [problem.metric.size(force) for force in forces]
     return SOLUTION_ERROR * problem.length * max(size)

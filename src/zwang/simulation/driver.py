@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.compile import with_engine
+from zwang.compile import called_again
 from zwang.errors import Result
 from zwang.simulation.monitor import Chunk, MotionEndError, RunState
 from zwang.simulation.results import Steps
@@ -56,9 +56,9 @@ def _chunk(run: RunState, until: float) -> Chunk:
     # off
     if len(run.parts[-1].t) == CHUNK:
         flow = flow.while_open(run.here.controller_state)
-    motion: tuple[Any, ...] = flow, run.integrator, run.events
-    given = *motion, run.here, window, run.tolerances, run.limit
-    (run.here, history), run.engine = with_engine(advance, *given)
+    # bound to its numbers once, as that takes longer than the steps to the next change
+    motion: tuple[Any, ...] = flow, run.integrator, run.events, run.tolerances, run.limit
+    (run.here, history), run.engine = called_again(advance, motion, run.here, window)
     steps = Steps.of(history, run.done).without_samples_from(until)
     events = np.asarray(history.events)[: len(steps.t)]
     return Chunk(steps, np.asarray(history.moved), run.last_steps(), events)

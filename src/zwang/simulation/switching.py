@@ -52,9 +52,9 @@ class Switch:
             where it rises through zero: to switch on it takes `(q, v, t, p)`, to switch off `(q, v,
             t, p, multipliers)`, with λ of the constraint's own rows, shape (rows,) (`Q_c = +Aᵀλ`),
             so that a rope can become slack where its tension ends. A condition to switch off that
-            is positive at the start acts there; one to switch on acts only where it rises.
-            Conditions are evaluated after every step: one that rises and falls within a step is
-            missed (`longest_step`). Instants that accumulate end the run.
+            is positive at the start acts there; one to switch on acts only where it rises. A
+            condition that rises and falls within a step is found if its slopes at both ends of the
+            step indicate it. Instants that accumulate end the run.
         transition: "impulsive": the velocity jumps, `v⁺ = v⁻ − A⊕ψ`, a plastic impact whose energy
             loss is reported. "impact-free": refused unless the velocity already satisfies the
             constraint. The position has to satisfy it in any case.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.compile import model_program
+from zwang.compile import called_again, model_program
 from zwang.dynamics.run_events import Events
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import Result
@@ -103,9 +103,7 @@ class Turning(AbstractMonitor):
             done.append(now.record)
             values = np.zeros(0)
             if len(here.events):
-                values = np.array(
-                    event_values(events, run.flow, now.controller_state, here.t, now.y)
-                )
+                values = event_values(events, run.flow, now.controller_state, here.t, now.y)
             for k, turn in enumerate(switching.conditions, start=stops):
                 if not turn.off and due.get(turn.switch) == 1:
                     # used: the constraint has brought it to zero, and round-off decides on its sign
@@ -147,7 +145,7 @@ class Turning(AbstractMonitor):
             due = [x for x, yes in zip(contacts.names, fired, strict=True) if yes]
             detail = f"{', '.join(due)} at one instant, with no change that lasts"
             raise MotionEndError(Result.CHATTERING, detail)
-        values = np.array(event_values(run.events, flow, now.modes, here.t, now.y))
+        values = event_values(run.events, flow, now.modes, here.t, now.y)
         # round-off above zero does not count as a rise
         values[loose] = np.minimum(values[loose], 0.0)
         return _with(here, now.y, now.modes, values, np.zeros(len(values), bool))
@@ -208,7 +206,13 @@ def accumulation(times: Sequence[float]) -> float:
     return geometric_limit(times) if steady else np.inf
 
 
-@model_program
-def event_values(events: Events, flow: ConstrainedVectorField, controller_state, t, y):
+def event_values(
+    events: Events, flow: ConstrainedVectorField, controller_state, t, y
+) -> np.ndarray:
     """Return the functions of all events at one instant, by one compiled program."""
+    return np.array(called_again(_event_values, (events, flow), controller_state, t, y)[0])
+
+
+@model_program
+def _event_values(events: Events, flow: ConstrainedVectorField, controller_state, t, y):
     return events(flow, controller_state, t, y)

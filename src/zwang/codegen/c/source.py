@@ -28,7 +28,7 @@ from zwang.files import write_files
 from zwang.inputs.arguments import label
 from zwang.inputs.arrays import require_float64
 from zwang.inputs.call import misfits_named
-from zwang.native.c import CFunction, c_function, constant, prelude
+from zwang.native.c import CFunction, c_function, constant, numbered, prelude
 from zwang.native.errors import NotNativeError
 from zwang.simulation.mode import without
 from zwang.version import __version__
@@ -206,7 +206,7 @@ def _source(found: ModelFunctions, name: str) -> str:
     """Return the source file: the printed functions of the model, and the parts common to all
     models.
     """
-    results = RESULTS | OF_LOOSE if found.loose else RESULTS
+    results = OF_LOOSE | RESULTS if found.loose else RESULTS
     printed = [_printed(found, *each) for each in results.items()]
     words = {"NAME": name.upper(), "name": name, "ENERGY": "", "LOOSE": "", **_words(found, name)}
     words["STEP"] = "static int stepped" if found.loose else f"int {name}_step"
@@ -218,16 +218,19 @@ def _source(found: ModelFunctions, name: str) -> str:
     sizes = ", ".join(f"{key} = {value}" for key, value in _sizes(found).items())
     included = f'#include "{name}.h"\n\n#include <string.h>'
     parts = [included, prelude(printed), f"enum {{ {sizes} }};\n"]
-    return "\n".join([*parts, *(x.text for x in printed), template("motion.c.in", words)])
+    text = "\n".join([*parts, *(x.text for x in printed), template("motion.c.in", words)])
+    return numbered(text)
 
 
 RESULTS = {
-    "evaluate": ("qdot", "vdot", "force", "u", "code"),
     "project": ("q_on", "v_on", "code"),
+    "evaluate": ("qdot", "vdot", "force", "u", "code"),
     "rate": ("qdot",),
     "violation": ("worst",),
 }
-"""Functions that are printed, with names of their results."""
+"""Functions that are printed, with names of their results: first those that need more results of
+what they call, as one text of it then serves the others.
+"""
 OF_LOOSE = {
     "events": ("values",),
     "change": ("q_after", "v_after", "after", "reached", "code"),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from zwang.equations.constraint.units import per_second
+from zwang.equations.constraint.units import MIXED, per_second
 from zwang.errors import ModelError
 from zwang.files import read_bytes, write_bytes, write_folder
 from zwang.files.reading import shown_path
@@ -51,7 +51,7 @@ class Format:
             require(*self.needs, f"{shown_path(path)}: this format")
 
 
-RATES = {"q": 0, "v": 0, "acceleration": 1, "free_acceleration": 1, "constraint_force": 0} | {
+RATES = {"acceleration": 1, "free_acceleration": 1} | {
     "a": 1,
     "output_value": 0,
     "output_rate": 1,
@@ -79,7 +79,7 @@ def columns(data: Mapping[Any, Any]) -> Iterator[tuple[str, np.ndarray]]:
         if values.ndim == 1:
             yield _heading(str(name), None, shared), values
             continue
-        labels, units = _along(data, dims[1]), _units(data, str(name), dims[1])
+        labels, units = _along(data, dims[1]), _units(data, str(name), dims[1], shared)
         for i in range(values.shape[1]):
             label = i if labels is None else labels[i]
             unit = shared if units is None else units[i]
@@ -90,13 +90,14 @@ def _along(data: Mapping[Any, Any], name: str) -> np.ndarray | None:
     return np.asarray(data[name].values) if name in data else None
 
 
-def _units(data: Mapping[Any, Any], name: str, along: str) -> list[str] | None:
+def _units(data: Mapping[Any, Any], name: str, along: str, shared: str) -> list[str] | None:
     """Return the unit of each entry of a variable, if they differ."""
-    found = _along(data, "force_unit" if name == "constraint_force" else f"{along}_unit")
-    if found is None or name not in RATES:
+    listed = shared.removeprefix(f"{MIXED}: see ")
+    found = _along(data, f"{along}_unit" if listed == shared else listed)
+    if found is None or (listed == shared and name not in RATES):
         return None
     units = list(map(str, found))
-    for _ in range(RATES[name]):
+    for _ in range(RATES.get(name, 0) if listed == shared else 0):
         units = list(map(per_second, units))
     return units
 

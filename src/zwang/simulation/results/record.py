@@ -118,7 +118,8 @@ class Run:
             f"{self.name}: {self.sentence}{ended}",
             f"  simulated time     {reached:.6g} s of {asked:.6g} s, {len(self.t)} samples",
             f"  steps              {len(self.steps.t) - 1} accepted"
-            + ("" if rejected is None else f", {rejected} rejected"),
+            + ("" if rejected is None else f", {rejected} rejected")
+            + self.steps.limit(self.attrs),
         ]
         every = range(len(data["constraint"].values))
         for name, symbol in (("violation", "|phi|"), ("velocity_violation", "|psi|")):
@@ -281,16 +282,18 @@ class Run:
             unit: its unit.
 
         Raises:
-            ModelError: for a name that is a variable of the run, a function that fails or returns
-                no numbers of one shape.
+            ModelError: for a name that is a variable or a coordinate of the run, a function that
+                fails or returns no numbers of one shape.
         """
         name, unit = label(name, "run.add: name"), text(unit, "run.add: unit")
         with_params = inspect.isfunction(quantity) and quantity.__code__.co_argcount == 4
         p = (self.flow.dynamics.p,) if with_params else ()
         function(quantity, "run.add: quantity", "(q, v, t, p)" if p else "(q, v, t)")
         own = self.variables
-        if name in own and not own[name].attrs.get(ADDED):
-            raise ModelError(f"run.add: {name!r} is a variable of the run; take another name.")
+        taken = name in own and not own[name].attrs.get(ADDED)
+        if taken or name in self.model.system.coordinates:
+            what = "variable" if taken else "coordinate"
+            raise ModelError(f"run.add: {name!r} is a {what} of the run; take another name.")
         at_samples = zip(self.q, self.v, self.t, strict=True)
         try:
             values = np.array([np.asarray(quantity(*at, *p), float) for at in at_samples])

@@ -19,7 +19,7 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import State, host_state
 from zwang.errors import Result
 from zwang.simulation.results.variables import Variables
-from zwang.thresholds import ACCEPTED_VIOLATION, MARGIN
+from zwang.thresholds import ACCEPTED_VIOLATION, ALL_BUT_ZERO, MARGIN
 
 
 class ServoSamples(NamedTuple):
@@ -108,7 +108,8 @@ def of_motion(model: Model, params: PyTree, t, q, v) -> tuple[str, ...]:
     kept = law.kept_errors(dynamics.passive, start, reach, speed)
     largest = float(np.max(reach, initial=0.0))
     said = [unmet(samples), broken(samples, law), *error_kept(samples, kept)]
-    said += [*error_grows(samples, largest, sampled=False), saturated(samples, law)]
+    said += [*error_grows(samples, largest, sampled=False), *bound_left(samples, law)]
+    said += [saturated(samples, law)]
     return tuple(filter(None, said))
 
 
@@ -188,6 +189,26 @@ def error_grows(at: ServoSamples, reach: float, *, sampled: bool) -> Iterator[st
             yield (
                 f"the error of servo constraint {name!r} grows from {first:.2g} in the first third "
                 f"of the run to {last:.2g} in the last: the loop is unstable; give {cure}."
+            )
+
+
+def bound_left(at: ServoSamples, law: AbstractControlLaw) -> Iterator[str]:
+    """Servo constraints whose error leaves the bound that their gain states.
+
+    The bound holds from the first sample on at which the error is certainly in the layer that it
+    is stated for.
+    """
+    for name, (k, layer) in law.kept_layers().items():
+        i, bound = at.names.index(name), layer / k
+        inside = at.rate[:, i] + k * at.place[:, i] <= layer
+        after = np.where(np.cumsum(inside) > 0, at.place[:, i], 0.0)
+        worst = int(np.argmax(after))
+        if after[worst] > bound * (1 + ALL_BUT_ZERO):
+            yield (
+                f"the error of servo constraint {name!r} is {after[worst]:.3g} at t = "
+                f"{at.t[worst]:.4g} s, above the {bound:.3g} that its gain states: what that bound "
+                "assumes does not hold; give the gain a larger bound= or mismatch=, or look at "
+                "limits, sampling and noise of the loop."
             )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +44,14 @@ class Steps:
         span = f"t = {self.t[0]:.6g} to {self.t[-1]:.6g} s"
         entries = f"y of {self.y.shape[1]} entries"
         return f"Steps({len(self.t)} states, {span}, {entries}; .t, .y, .violation, .residual)"
+
+    def limit(self, attrs: Mapping[str, Any]) -> str:
+        """Return a remark where samples instead of the tolerance determine the steps of a run with
+        these attributes; empty otherwise.
+        """
+        ended = np.count_nonzero(self.sample[1:] >= 0)
+        close = attrs.get("step") == "adaptive" and ended > 0.9 * (len(self.t) - 1)
+        return "; samples, not rtol, determine their length" if close and ended > 9 else ""
 
     @classmethod
     def start(cls, t0: float, y0: np.ndarray, sample: int, applied: np.ndarray) -> Steps:

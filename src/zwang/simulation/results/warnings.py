@@ -80,6 +80,7 @@ def _servo(run: Run, data: Variables) -> Iterator[str]:
     largest = float(np.max(np.abs(run.q), initial=0.0))
     sampled = run.flow.sampler is not None
     yield from servo_warnings.error_grows(at, largest, sampled=sampled)
+    yield from servo_warnings.bound_left(at, law)
     yield servo_warnings.saturated(at, law)
 
 
