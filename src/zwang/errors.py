@@ -1,6 +1,4 @@
-"""What zwang says when it cannot go on: errors before tracing, result codes inside compiled
-programs.
-"""
+"""Errors that are raised before tracing, and result codes of compiled programs."""
 
 from __future__ import annotations
 
@@ -23,24 +21,25 @@ from zwang.remedy import (
 )
 
 LONGEST_WORD = 120
-"""Characters of a word that a sentence repeats in full; of a longer one its ends are shown."""
+"""Largest number of characters of a word that a message repeats in full; a longer word is shown by
+its two ends."""
 _LONG_WORD = re.compile(rf"[^\s/\\]{{{LONGEST_WORD + 1},}}")
 
 
 def shortened(sentence: str) -> str:
-    """A sentence in which names and values without end are shown by their first and last
-    characters; the parts of a path count one by one.
+    """Return a sentence in which very long words (names, values) are abbreviated to their first and
+    last characters; each part of a path counts as a word.
     """
     ends = lambda word: f"{word[0][: LONGEST_WORD // 2]}…{word[0][-LONGEST_WORD // 6 :]}"
     return _LONG_WORD.sub(ends, sentence)
 
 
 class ExplainedError(Exception):
-    """An error whose sentence a section of the page of messages explains.
+    """An error whose message is explained by a section of the page of messages.
 
     Attributes:
-        code: name of the section, which `zwang explain CODE` shows; Python prints that command
-            below a traceback.
+        code: name of that section, which `zwang explain CODE` shows; Python prints this command
+            below the traceback.
     """
 
     @property
@@ -53,8 +52,8 @@ class ExplainedError(Exception):
 
 
 class ModelError(ExplainedError, ValueError):
-    """A model, a state or an argument is wrong; the sentence says what, got, expected and how to
-    fix it.
+    """A model, a state or an argument is wrong; the message names it, the value it got, the value
+    it expects, and the remedy.
     """
 
     def __init__(self, message: str = ""):
@@ -65,7 +64,7 @@ class NotFiniteError(ModelError):
     """A constraint is NaN or infinite at a start.
 
     Attributes:
-        constraint: its name.
+        constraint: name of the constraint.
     """
 
     def __init__(self, message: str, constraint: str):
@@ -78,7 +77,7 @@ class SimulationError(ExplainedError, RuntimeError):
 
     Attributes:
         result: the `Result` that stopped it.
-        run: the part of the trajectory that was reached (`Run`), never thrown away.
+        run: the trajectory up to that instant (`Run`), which is never discarded.
     """
 
     def __init__(self, message: str, result: Result, run=None):
@@ -88,8 +87,8 @@ class SimulationError(ExplainedError, RuntimeError):
 
 
 class OutputError(ExplainedError, OSError):
-    """A file or folder could not be written, for lack of room or of rights; the sentence says which
-    and why. Files that stood there before are unchanged.
+    """A file or folder could not be written, for lack of space or of permission; the message names
+    the file and the cause. Existing files are unchanged.
     """
 
     def __init__(self, number: int | None, message: str):
@@ -100,8 +99,8 @@ class OutputError(ExplainedError, OSError):
 
 
 class Result(enum.IntEnum):
-    """How an evaluation or a run ended, as an integer that fits into compiled programs; `.sentence`
-    says it in words.
+    """Outcome of an evaluation or of a run, as an integer that compiled programs can return;
+    `.sentence` describes it in words.
     """
 
     SUCCESS = 0
@@ -133,8 +132,8 @@ class Result(enum.IntEnum):
         return _sentence(*_ENDS[self])
 
     def said_of(self, integrator: str) -> str:
-        """The sentence for a motion whose steps the integrator of that name took: it advises
-        nothing that has been done already.
+        """Return the sentence for a motion computed by the named integrator; it omits advice that
+        this integrator already follows.
         """
         return _sentence(*_ENDS_OF.get(integrator, {}).get(self, _ENDS[self]))
 
@@ -248,7 +247,7 @@ _ENDS: dict[Result, tuple[Any, ...]] = {
         SHORTER,
     ),
 }
-"""How each ends: the fact, and what can be done about it."""
+"""For each result the fact, and the remedies."""
 _ENDS_OF = {
     "Kvaerno5": {
         Result.STEP_TOO_SMALL: (

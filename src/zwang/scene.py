@@ -1,8 +1,8 @@
-"""What there is to see of a model, and where it is at a configuration: what the viewer draws.
+"""Scenes: the visible parts of a model and their positions, which the viewer draws.
 
-A scene is made of named *points* that move. Bars, plates, springs and traces go through points;
-bodies carry shapes of their own; joints are marks at points. A model that is no mechanism declares
-one in a few lines, e.g. a pendulum with coordinates (x, y):
+A scene consists of named moving *points*. Bars, plates, springs and traces connect points, bodies
+carry shapes, and joints are marks at points. A model that is not a mechanism declares its scene in
+a few lines, e.g. a pendulum with coordinates (x, y):
 
     scene = zw.Scene(points=("pivot", "mass"), bars=(Bar(("pivot", "mass")),), joints=(Mark("rod",
     "mass"),), traces=("mass",),
@@ -34,25 +34,26 @@ from zwang.inputs.arguments import (
 from zwang.objects.display import present
 
 GROUND = "ground"
-"""Name of the body that does not move: gray, without a name on the picture, whose size does not
-count for the view."""
+"""Name of the body that does not move. It is drawn in gray and without its name, and its size does
+not affect the view."""
 Symbol = Literal["pin", "slide", "ball", "block", "contact", "none"]
 
 
 def array_namespace(q: np.ndarray | Array) -> ModuleType:
-    """The functions for arrays like q: `numpy`, or `jax.numpy` where a program is traced."""
+    """Return the array module of q: `numpy`, or `jax.numpy` while a program is traced."""
     return q.__array_namespace__()
 
 
 class Seen(NamedTuple):
-    """Where everything is at n configurations; shapes end in d = 2 or 3.
+    """Positions of the parts of a scene at n configurations, in d = 2 or 3 dimensions.
 
     Attributes:
-        places: of the points [m], shape (n, points, d).
-        axes: direction of each joint's axis, unit vectors, or zeros for none, shape (n, joints, d);
-            None: in the plane all pins are seen from above, in space none has an axis.
-        poses: of the bodies: place [m] and angle, or place and unit quaternion (w, x, y, z), shape
-            (n, bodies, 3 or 7); None if no body has a shape.
+        places: positions of the points [m], shape (n, points, d).
+        axes: unit vector along each joint's axis, or zeros for a joint without one, shape
+            (n, joints, d). With None, all pins of a plane scene are seen along their axis, and no
+            joint in space has an axis.
+        poses: poses of the bodies: position [m] and angle, or position and unit quaternion
+            (w, x, y, z), shape (n, bodies, 3 or 7); None if no body has a shape.
     """
 
     places: np.ndarray | Array
@@ -61,9 +62,7 @@ class Seen(NamedTuple):
 
 
 class Everything(NamedTuple):
-    """`Seen` in three dimensions with nothing left out: places, axes, and poses with
-    quaternions.
-    """
+    """`Seen` in three dimensions with all fields given; poses have quaternions."""
 
     places: np.ndarray
     axes: np.ndarray
@@ -72,11 +71,11 @@ class Everything(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Bar:
-    """A straight part between two points; it may change its length.
+    """A straight part between two points, whose length may change.
 
     Attributes:
-        ends: names of its points.
-        body: the body that it belongs to: one color for all parts of a body, and a label.
+        ends: names of its two points.
+        body: body that it belongs to; all parts of a body have one color and one label.
         kind: a bar, a thin rod, a spring, or an actuator such as a hydraulic cylinder.
     """
 
@@ -90,7 +89,7 @@ class Plate:
     """A flat part with corners at points.
 
     Attributes:
-        corners: names of at least three points, in order around it.
+        corners: names of at least three points, in order around the plate.
         body: as in `Bar`.
     """
 
@@ -100,14 +99,14 @@ class Plate:
 
 @dataclasses.dataclass(frozen=True)
 class Mark:
-    """A joint as it is drawn.
+    """The drawn mark of a joint.
 
     Attributes:
-        name: of the joint.
-        point: where it is, and where its force acts.
-        symbol: what stands there.
-        grounded: whether the ground holds it.
-        constraints: names of the constraints whose violation colors it; its own name by default.
+        name: name of the joint.
+        point: point at which the joint is drawn and its force acts.
+        symbol: symbol that is drawn.
+        grounded: whether the joint is attached to the ground.
+        constraints: names of the constraints whose violation colors the mark; by default `name`.
     """
 
     name: str
@@ -119,26 +118,28 @@ class Mark:
 
 @dataclasses.dataclass(frozen=True)
 class Scene:
-    """What there is to see of a model.
+    """The visible parts of a model.
 
     Attributes:
-        points: their names.
-        seen: configurations (n, nq) → a `Seen`. A page that simulates traces it, too, with arrays
-            of JAX: take its functions from `array_namespace(q)`, or from `jax.numpy`.
-        bars, plates, joints: what stands at the points.
-        bodies: shapes carried by bodies, by name, in the order of `Seen.poses`.
-        traces: points whose path is drawn.
-        forces: a run → force of each joint in space at its n samples [N], shape (n, joints, d);
-            arrows are drawn where it is given.
-        forces_of: the same of one state and what acts there (`zwang.dynamics.vector_field.Acting`),
-            of operations of JAX, shape (joints, d): by it a page that simulates draws forces.
-        view: in space, azimuth and elevation of the eye [deg].
-        unit: of lengths.
-        up: direction that is upwards on the screen, against gravity, of d numbers; by default the
-            last axis.
+        points: names of the points.
+        seen: function of configurations (n, nq) that returns a `Seen`. A page that simulates also
+            traces it with JAX arrays: take array functions from `array_namespace(q)`, or from
+            `jax.numpy`.
+        bars, plates, joints: parts at the points.
+        bodies: shapes of the bodies, by name, in the order of `Seen.poses`.
+        traces: names of the points whose paths are drawn.
+        forces: function of a run that returns the force of each joint in space at its n samples
+            [N], shape (n, joints, d). If it is given, forces are drawn as arrows.
+        forces_of: function of one state and the forces acting there
+            (`zwang.dynamics.vector_field.Acting`) that returns the joint forces, shape (joints, d).
+            It uses JAX operations; a page that simulates draws its forces.
+        view: azimuth and elevation of the eye [deg], for scenes in space.
+        unit: unit of lengths.
+        up: direction, of d numbers, that points upwards on the screen, against gravity; by default
+            the last axis.
 
     Raises:
-        ModelError: for a part at a point that is none, or two points with one name.
+        ModelError: for a part at an unknown point, or two points with one name.
     """
 
     points: tuple[str, ...]
@@ -196,8 +197,9 @@ class Scene:
                 )
 
     def at(self, q: np.ndarray) -> Everything:
-        """`seen`, checked: everything given, in three dimensions with d = 2 lifted to z = 0, poses
-        with quaternions.
+        """Evaluate `seen`, check its shapes, and return it in three dimensions with all fields.
+
+        A plane scene is lifted to z = 0, and poses have quaternions.
 
         Args:
             q: configurations, shape (n, nq).
@@ -239,7 +241,7 @@ class Scene:
         return Everything(lifted(places), lifted(axes), turned)
 
     def dimensions(self, q: np.ndarray) -> int:
-        """2 for a scene of the plane, 3 in space, from one configuration, shape (nq,)."""
+        """Return the number of dimensions, 2 or 3, evaluated at one configuration, shape (nq,)."""
         return int(np.shape(self.seen(np.asarray(q)[None]).places)[-1])
 
 
@@ -250,12 +252,13 @@ def bars_scene(
     traces: tuple[str, ...] = (),
     **options,
 ) -> Scene:
-    """A scene of bars alone, for models whose figures already know where their bars are.
+    """Make a scene of bars only, for models that have a function for the ends of their bars.
 
     Args:
-        ends: one configuration (nq,) → ends of all bars, shape (bars, 2, d).
-        names: of the bars; their ends are the points "name.start" and "name.end".
-        traces: points whose path is drawn.
+        ends: function of one configuration (nq,) that returns the ends of all bars, shape
+            (bars, 2, d).
+        names: names of the bars; their ends are the points "name.start" and "name.end".
+        traces: names of the points whose paths are drawn.
         options: further fields of `Scene`.
     """
     points = tuple(f"{name}.{end}" for name in names for end in ("start", "end"))
@@ -276,12 +279,13 @@ def particles_scene(
     along: tuple[str, ...] = (),
     **options,
 ) -> Scene:
-    """A scene of particles alone, each with its path.
+    """Make a scene of particles only, each with its path.
 
     Args:
-        places: one configuration (nq,) → place of each particle, shape (particles, d).
-        names: of the particles.
-        along: of each particle the constraint that colors it; none by default.
+        places: function of one configuration (nq,) that returns the position of each particle,
+            shape (particles, d).
+        names: names of the particles.
+        along: for each particle the constraint that colors it; none by default.
         options: further fields of `Scene`.
     """
     marks = tuple(Mark(x, x, "contact", constraints=along[i : i + 1]) for i, x in enumerate(names))
@@ -294,8 +298,8 @@ def particles_scene(
 
 
 def particle_scene(coordinates: Sequence[str], units: Sequence[str]) -> Scene | None:
-    """The particle whose place is given by coordinates x and y, or x, y and z, in m; None of other
-    coordinates.
+    """Make the scene of one particle with coordinates x and y, or x, y and z, in m; return None for
+    other coordinates.
     """
     if "".join(coordinates) not in ("xy", "xyz") or set(units) != {"m"}:
         return None
@@ -307,13 +311,13 @@ def bodies_scene(
     points: Mapping[str, tuple[str, Sequence[float]]] = MappingProxyType({}),
     **options,
 ) -> Scene:
-    """A scene of rigid bodies in space: the first coordinates are those of
+    """Make a scene of rigid bodies in space, whose first coordinates are those of
     `zwang.bodies.RigidBodies`.
 
     Args:
-        shapes: of each body, in order.
-        points: body and place in its axes [m] of further points, by name; a body's own name is its
-            center.
+        shapes: shapes of each body, in the order of the bodies.
+        points: for each further point, by name, its body and its position in the body's axes [m];
+            the name of a body denotes its center.
         options: further fields of `Scene`.
     """
     order = list(shapes)
