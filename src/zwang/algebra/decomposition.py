@@ -122,7 +122,7 @@ def pivots(A: np.ndarray, threshold: float = DEPENDENT_ROWS) -> np.ndarray:
 
 def outside(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
     """Return the components of rows outside the span of orthonormal ones."""
-    for _ in range(2):  # once leaves round-off of what is taken off
+    for _ in range(2):  # one pass leaves the round-off of the subtracted components
         rows = rows - (rows @ span.T) @ span
     return rows
 

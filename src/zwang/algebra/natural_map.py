@@ -1,9 +1,9 @@
-"""Coulomb's problem as one traced text, of arrays whose sizes do not change with what acts.
+"""Coulomb's friction problem in traceable form, with array sizes independent of the active set.
 
     w = D z + c,    0 ≤ w_n ⊥ z_n ≥ 0,    |z_t| ≤ R,    z_t = −R w_t/|w_t| where w_t is not zero
 
-It is the method of `zwang.algebra.cone_complementarity`, written in operations of JAX for programs
-that decide by themselves what lets go: pages and C.
+The method is that of `zwang.algebra.cone_complementarity`, written in JAX operations for programs
+that determine their active set themselves: pages and C.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from zwang.thresholds import ROUND_OFF, SOLUTION_ERROR
 
 
 class CoulombProblem(NamedTuple):
-    """Forces that push, then forces that rub within disks; rows are of about unit length.
+    """Normal forces, then friction forces within disks; rows are of about unit length.
 
     Attributes:
-        D: shape (n, n); c: shape (n,), of size one.
-        pushes: which of the first forces may be other than zero.
-        rubs: which disks may be other than a point.
-        share, fixed: radius `share @ pushes + fixed` of each disk, shapes (disks, pushes) and
-            (disks,).
+        D: shape (n, n).
+        c: shape (n,), scaled to size one.
+        pushes: mask of the normal forces that may differ from zero.
+        rubs: mask of the disks that may differ from a point.
+        share, fixed: coefficients of the disk radii `share @ normal forces + fixed`, shapes
+            (disks, pushes) and (disks,).
     """
 
     D: Float[Array, "n n"]
@@ -40,7 +41,9 @@ class CoulombProblem(NamedTuple):
 
     @property
     def rho(self) -> Float[Array, " n"]:
-        """1 over the diagonal; of a disk over the norm of its block, at most."""
+        """Step sizes ρ: 1/diagonal for a normal force, 1/(sum of the diagonal) of a disk's block,
+        which is a lower bound of 1/(norm of the block).
+        """
         n, disks = len(self.pushes), len(self.rubs)
         blocks = jnp.diagonal(jnp.abs(self.D))
         size = blocks
@@ -50,7 +53,7 @@ class CoulombProblem(NamedTuple):
         return 1 / jnp.where(size > NaturalMap.damping, size, 1.0)
 
     def residual(self, z: Float[Array, " n"], scale, rho) -> Float[Array, " n"]:
-        """The map at z, `scale` times ρ."""
+        """Return the natural map at z with `scale` times ρ."""
         n, rho = len(self.pushes), scale * rho
         w = self.D @ z + self.c
         ahead = z - rho * w
@@ -68,7 +71,7 @@ class CoulombProblem(NamedTuple):
         return jnp.concatenate([first, jnp.where(inside[:, None], within, out).reshape(-1)])
 
     def swept(self, z: Float[Array, " n"], rho) -> Float[Array, " n"]:
-        """z after sweeps in which each block is projected in turn, given all others."""
+        """Return z after sweeps in which each block is projected in turn, given all others."""
         n, disks = len(self.pushes), len(self.rubs)
         wide = (len(z) - n) // max(disks, 1)
 
@@ -91,7 +94,8 @@ class CoulombProblem(NamedTuple):
 
 @shared_code
 def solved(problem: CoulombProblem) -> tuple[Float[Array, " n"], Bool[Array, ""]]:
-    """z of Coulomb's problem, and whether it is within `SOLUTION_ERROR` of the terms.
+    """Return z of Coulomb's problem, and whether its residual is within `SOLUTION_ERROR`, relative
+    to the terms.
 
     The search is that of `zwang.algebra.cone_complementarity.frictional`.
     """
@@ -119,13 +123,13 @@ def solved(problem: CoulombProblem) -> tuple[Float[Array, " n"], Bool[Array, ""]
 
     start = jnp.asarray(0), zero, zero, zero, jnp.asarray(jnp.inf)
     _, _, _, found, least = jax.lax.while_loop(going, once, start)
-    # of forces that are large beside what they balance
+    # the error relative to forces that are large compared with c
     fine = good(least, found) | (least <= SOLUTION_ERROR * jnp.max(jnp.abs(found), initial=0.0))
     return unit * jnp.where(size > 0, found, 0.0), fine | (size == 0)
 
 
 def _newton(problem: CoulombProblem, z, scale, rho):
-    """The best point of Newton's method from z, and the largest entry of the map there."""
+    """Return the best point of Newton's method from z, and the largest entry of the map there."""
     lengths, eye = jnp.array(NaturalMap.lengths), jnp.eye(len(z))
     norm = lambda F: jnp.sqrt(F @ F)
 

@@ -79,11 +79,12 @@ class Elimination(Record):
         classes: in order.
         place: of each row in that order.
         padding: mask of the places without a row.
-        diagonal: for each of them but the last position's, where in S its diagonal is.
-        outer: where in S the other entries of the matrix are, those below the diagonal in that
+        diagonal: for each place, except those of the last position, the place of its diagonal entry
+            in S.
+        outer: places in S of the other entries of the matrix, those below the diagonal in that
             order.
-        size, positions, rest: rows of a node, number of positions, and number of them in the dense
-            rest.
+        size, positions, rest: rows of a node, number of positions, and number of positions in the
+            dense rest.
         places: size of S.
         rounds: number of rounds.
     """
@@ -122,8 +123,8 @@ class Plan(Record):
     Attributes:
         elimination: the order.
         layout: of C with rows in the order of elimination; places of padding hold zeros.
-        first, second: for each entry below the diagonal, the entries of C whose products it sums,
-            places of padding where there are fewer.
+        first, second: for each entry below the diagonal, the entries of C whose products it sums;
+            shorter lists are padded.
     """
 
     elimination: Elimination
@@ -137,8 +138,8 @@ class Plan(Record):
 
 
 class Ordered(NamedTuple):
-    """Elimination with the given pairs that are below the diagonal in its order, and the entry of
-    each.
+    """Return the elimination, the given pairs that are below the diagonal in its order, and the
+    entry of each.
     """
 
     elimination: Elimination
@@ -162,11 +163,11 @@ def plan(
 def eliminated(
     i: np.ndarray, j: np.ndarray, m: int, alike: tuple[np.ndarray, np.ndarray] | None = None
 ) -> Ordered:
-    """Plan the elimination of a symmetric matrix (m × m) with entries (i, j), in both orders of
-    each, and the diagonal.
+    """Plan the elimination of a symmetric matrix (m × m) with entries (i, j), listed in both
+    orders, and the diagonal.
 
-    Rows with the same neighbors form a node; neighbors in the pattern `alike` if it is given, as
-    (i, j) are.
+    Rows with the same neighbors form a node. Neighbors are those of the pattern `alike`, listed
+    like (i, j), if it is given.
     """
     node, within, size = group_rows(*((i, j) if alike is None else alike), m)
     nodes = int(node.max(initial=-1)) + 1
@@ -294,7 +295,7 @@ class _Places:
 
 
 def _classes(rounds: list[Round]) -> list[list[Round]]:
-    """Rounds in a row whose nodes have about as many neighbors."""
+    """Return groups of consecutive rounds whose nodes have about as many neighbors."""
     grouped, most = [], 0
     for r in rounds:
         degree = 1 << max(len(r.neighbors) - 1, 1).bit_length()
@@ -312,8 +313,8 @@ def width_of(counts: list[int], cut: Cut) -> int:
 
 
 def pairs(row: np.ndarray, block: np.ndarray):
-    """Rows i, j and entries a, b of all pairs of entries in one block of columns, both orders and
-    each with itself.
+    """Return rows i, j and entries a, b of all pairs of entries in one block of columns, in both
+    orders and each with itself.
     """
     order = np.argsort(block, kind="stable")
     count = np.bincount(block)

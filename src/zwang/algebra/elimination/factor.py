@@ -55,7 +55,7 @@ class Factor(Record):
         for group, inverse, panel in parts:
             x = _forward(group, inverse, panel, x)
         end = order.positions - order.rest
-        # the dense rest is kept row by row within a position, x the other way round
+        # in the dense rest the rows of a position are adjacent; in x the positions are adjacent
         root = self.root.solve(x[:, end:-1].T.ravel()).reshape(-1, order.size).T
         x = x.at[:, end:-1].set(root)
         for group, inverse, panel in reversed(parts):
@@ -109,7 +109,7 @@ def _eliminate(group: Class, size: int, S: Float[Array, " places"]):
     def chunk(S, step):
         i, update = step
         own = (1 + degree) * size**2 * width
-        # one read takes all blocks of the chunk, as they stand one after the other
+        # one read takes all blocks of the chunk, as they are contiguous
         front = jax.lax.dynamic_slice(S, (group.offset + i * own,), (own,)).reshape(
             1 + degree, size, size, width
         )

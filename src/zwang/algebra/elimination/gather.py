@@ -78,8 +78,8 @@ def entries(
 def taken(
     x: Float[Array, "... sources"], index: Int[Array, " targets"]
 ) -> Float[Array, "... targets"]:
-    """`x[…, index]` for indices that are all within x; without the code that wraps negative ones, a
-    plain load.
+    """`x[…, index]` for indices that are all within x, as a plain load without the code that wraps
+    negative indices.
     """
     return x.at[..., index].get(mode="promise_in_bounds", wrap_negative_indices=False)
 

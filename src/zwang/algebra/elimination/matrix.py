@@ -83,7 +83,7 @@ class SparseMatrix(Record):
 
     Attributes:
         data: entries (color, place in the block, row), of all rows.
-        layout: where they are.
+        layout: layout of the entries.
         rows: the selected rows, in order, or None for all.
     """
 
@@ -138,7 +138,7 @@ class SparseMatrix(Record):
         return length if self.rows is None else length[self.rows]
 
     def everywhere(self, y: Float[Array, " rows"]) -> Float[Array, " m"]:
-        """A vector of the rows meant as one of all rows, 0 elsewhere."""
+        """Return a vector over the selected rows as a vector over all rows, 0 elsewhere."""
         return y if self.rows is None else jnp.zeros(self.layout.shape[0]).at[self.rows].set(y)
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:

@@ -70,7 +70,8 @@ class NewtonPlan(Record):
                 [row * np.int64(blocks) + block, np.arange(blocks) * np.int64(blocks + 1)]
             )
         )
-        # the diagonal is added to the pattern, as M stands there even where the force says nothing
+        # the diagonal is added to the pattern, because it contains M even where the force has no
+        # derivative
         row, block = key // blocks, key % blocks
         place = (row[:, None] * size + each).ravel(), np.repeat(block, size)
         color = colors(*place, nv, blocks)
@@ -140,7 +141,7 @@ class SparseNewton(Record):
         order, mu = self.factor.elimination, self.method.damping
 
         def sweep(_, carry):
-            u, force = carry  # λ by its force Cᵀλ: λ itself is not asked for
+            u, force = carry  # λ is represented by its force Cᵀλ: λ itself is not needed
             # the residual is that of K itself, so that the sweeps also correct the asymmetric part
             # that H leaves out
             missing = f - self.K @ u - force - self.C.T @ (self.C @ u) / mu
@@ -153,8 +154,8 @@ class SparseNewton(Record):
 
 
 def _two_steps(i: np.ndarray, j: np.ndarray, nv: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which velocities are neighbors of neighbors: those of one body reach the same ones so, but
-    need not be neighbors of the same ones (no row of a pin joint has both x and y).
+    """Return the neighbors of neighbors of each velocity. All velocities of a body have the same
+    ones, but need not have the same direct neighbors (no row of a pin joint has both x and y).
     """
     from scipy.sparse import coo_array, csr_array
 

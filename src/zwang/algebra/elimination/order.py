@@ -18,8 +18,8 @@ from zwang.algebra.elimination.gather import padded
 
 @dataclasses.dataclass
 class Blocks:
-    """The lower triangle of a block matrix: `high ≥ low` of every block, sorted, each diagonal
-    block among them.
+    """Blocks of the lower triangle of a block matrix (row `high` ≥ column `low`), sorted, with all
+    diagonal blocks.
     """
 
     nodes: int
@@ -35,8 +35,8 @@ class Blocks:
 
 @dataclasses.dataclass
 class Round:
-    """Nodes that go at once, in ascending order, and the neighbors that each has then, padded by
-    the number of nodes.
+    """Nodes that are eliminated at once, in ascending order, and the neighbors of each at that
+    time, padded by the number of nodes.
     """
 
     nodes: np.ndarray
@@ -44,11 +44,11 @@ class Round:
 
 
 def order_of(blocks: Blocks, size: int, dense: int) -> tuple[list[Round], np.ndarray]:
-    """Rounds, and the nodes that are left to the dense rest, where no more than `dense` rows are
-    left.
+    """Return the rounds, and the nodes of the dense rest, which has at most `dense` rows unless the
+    matrix fills in before.
     """
-    # with one more entry, which stands for padding
-    own, rounds = np.arange(blocks.nodes + 1), []  # which nodes those still there are
+    # original numbers of the remaining nodes, with one more entry for padding
+    own, rounds = np.arange(blocks.nodes + 1), []
     padding = blocks.nodes
     # after sixty rounds elimination has filled the matrix, and the rest is dense
     while blocks.nodes * size > dense and len(rounds) < 60:
@@ -62,20 +62,21 @@ def order_of(blocks: Blocks, size: int, dense: int) -> tuple[list[Round], np.nda
 
 
 def group_rows(i: np.ndarray, j: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Node of each row, its place within the node, and the size of nodes; rows of a node have the
-    same neighbors.
+    """Return the node of each row, its place within the node, and the size of nodes; rows of a node
+    have the same neighbors.
     """
     key = np.unique(i.astype(np.int64) * m + j)
-    # a random label per row, so that equal sums mean equal neighborhoods but for a chance of 2⁻⁶²;
-    # comparing sets pair by pair would take time quadratic in m
+    # rows are compared by the sum of random labels of their neighbors: equal sums imply equal
+    # neighborhoods, except with probability 2⁻⁶²; comparing sets pair by pair would take time
+    # quadratic in m
     label = np.random.default_rng(1847).integers(1, 2**62, m, dtype=np.int64)
     neighborhood = np.zeros(m, np.int64)
     np.add.at(neighborhood, key // m, label[key % m])
     empty = np.bincount(key // m, minlength=m) == 0  # a row without entries is a node by itself
     neighborhood[empty] = -np.flatnonzero(empty) - 1
     _, alike, count = np.unique(neighborhood, return_inverse=True, return_counts=True)
-    # the size that most rows share: larger nodes are split, smaller ones padded, and padding costs;
-    # at most the rows of a joint in space that leaves no freedom
+    # the size of the median row's node, because larger nodes are split and smaller ones padded, and
+    # padding costs time; at most 6, the rows of a rigid joint in space
     size = int(np.clip(np.median(count[alike]) if m else 1, 1, 6))
     order = np.argsort(alike, kind="stable")
     rank = np.empty(m, int)
@@ -87,8 +88,8 @@ def group_rows(i: np.ndarray, j: np.ndarray, m: int) -> tuple[np.ndarray, np.nda
 
 
 def independent(blocks: Blocks) -> np.ndarray:
-    """Nodes of low degree of which no two touch, in ascending order; none if almost every two
-    touch.
+    """Return nodes of low degree of which no two are adjacent, in ascending order; none if almost
+    all pairs are adjacent.
     """
     off = blocks.high != blocks.low
     ends = (
@@ -100,19 +101,19 @@ def independent(blocks: Blocks) -> np.ndarray:
     degree = np.bincount(ends[0], minlength=blocks.nodes)
     last = np.cumsum(degree)
     least = int(degree.min())
-    # so full a matrix gains nothing from a sparse factor
+    # for such a full matrix a sparse factor has no advantage
     if least > blocks.nodes // 2:
         return np.zeros(0, int)
-    # degree 2 is allowed always, so that every other joint of a chain goes at once
+    # degree 2 is always allowed, so that every other joint of a chain is eliminated at once
     most = max(2, least + least // 2)
-    # two ends of a band would be peeled off layer by layer: where few nodes have about the lowest
-    # degree, those up to the median degree may go in a round
+    # a band matrix would be eliminated from its two ends layer by layer: if few nodes have about
+    # the lowest degree, nodes up to the median degree are eligible
     if np.count_nonzero(degree <= most) < blocks.nodes / 8:
         most = np.median(degree)
     eligible = np.flatnonzero(degree <= most)
     first, last = (last - degree).tolist(), last.tolist()
     barred, chosen = bytearray(blocks.nodes), []
-    # the fewest neighbors first: these bar the fewest others and fill in least
+    # nodes with the fewest neighbors first: they exclude the fewest others and cause least fill-in
     for e in eligible[np.argsort(degree[eligible], kind="stable")].tolist():
         if not barred[e]:
             chosen.append(e)
@@ -122,8 +123,8 @@ def independent(blocks: Blocks) -> np.ndarray:
 
 
 def eliminate(blocks: Blocks, chosen: np.ndarray) -> tuple[np.ndarray, Blocks, np.ndarray]:
-    """Neighbors of the nodes that go, by their place after the round and padded by one past the
-    end; the blocks that are left; the nodes that stay.
+    """Return the neighbors of the eliminated nodes, by their place after the round and padded by
+    one past the end, the remaining blocks, and the remaining nodes.
     """
     gone = np.zeros(blocks.nodes, bool)
     gone[chosen] = True

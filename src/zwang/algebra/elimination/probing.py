@@ -37,13 +37,12 @@ def detect(
     row, group = np.arange(m), np.zeros(m, int)
     while width > 1:
         width //= 2
-        # groups without a common row are tested by one product, as the row says which of them it
-        # met
+        # groups without a common row are tested by one product, as the row identifies the group
         color = colors(row, group, m, (blocks - 1) // (2 * width) + 1)
         if color.max(initial=0) >= MOST_COLORS:
             return None
         half = np.arange(blocks) // width
-        test = 2 * color[half // 2] + half % 2  # which test a block takes part in
+        test = 2 * color[half // 2] + half % 2  # number of the test of each block
         w = (test == np.arange(2 * (color.max() + 1))[:, None])[:, :, None] * values
         met = product(w.reshape(len(w), -1)) != 0
         first, second = (met[2 * color[group] + bit, row] for bit in (0, 1))

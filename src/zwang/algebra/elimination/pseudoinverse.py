@@ -73,9 +73,9 @@ class SparsePseudoinverse(Record):
         return _solve(dataclasses.replace(self.sweeps, count=1), self.C, r)[1]
 
     def refine(self, r, size: Float[Array, ""], estimated: bool = False) -> Float[Array, " nv"]:
-        """`C⁺ r` by as many sweeps as leave `ROUND_OFF` of a size."""
-        # residual, rows at unit length, that sweeps may leave beside the length of the velocity or
-        # acceleration that they correct: its round-off in a few tens of rows
+        """`C⁺ r` by sweeps until the residual is `ROUND_OFF` of a size."""
+        # largest residual of rows at unit length after the sweeps, relative to the length of the
+        # velocity or acceleration that they correct: its round-off in a few tens of rows
         sweeps = dataclasses.replace(self.sweeps, count=MOST_SWEEPS, enough=ROUND_OFF * size)
         return _solve(sweeps, self.C, r)[1]
 
@@ -112,8 +112,8 @@ class _Sweeps(Record):
     """Proximal sweeps for `C Cᵀ λ = r` on one factor of `C Cᵀ + μ I`, as in `Proximal`; rows in the
     order of elimination.
 
-    At most `count` sweeps, fewer once they leave no more than `enough`, or than the
-    part `LAST_DIGIT` of r.
+    There are at most `count` sweeps. They end when the residual is at most `enough`, or at most
+    `LAST_DIGIT` of r.
     """
 
     C: SparseMatrix
@@ -126,22 +126,20 @@ class _Sweeps(Record):
 
     @classmethod
     def of(cls, plan: Plan, C: SparseMatrix, method: Proximal) -> _Sweeps:
-        # scattered, and so computed once: were C rounded otherwise in its factor than in its
-        # products, dependent rows would
-        # not depend any more
+        # scattered, and therefore computed once: if C were rounded differently in its factor and in
+        # its products, dependent rows would become independent
         data = C.data if C.rows is None else C.data * C.everywhere(jnp.ones(len(C.rows)))
         ordered = SparseMatrix(plan.elimination.ordered(data), plan.layout)
         mu = method.damping * jnp.max(ordered.row_lengths() ** 2, initial=LEAST_ROW)
         return cls(ordered, plan, factor(plan, ordered.data, mu), mu, C.rows, method.sweeps)
 
     def solve(self, r: Float[Array, " m"]) -> tuple[Float[Array, " m"], Float[Array, " nv"]]:
-        """λ and `y = Cᵀλ` by `λ ← λ + (C Cᵀ + μ I)⁻¹ (r − C y)`; y is carried along, or each of its
-        uses would compute it.
+        """Return λ and `y = Cᵀλ` by `λ ← λ + (C Cᵀ + μ I)⁻¹ (r − C y)`. The loop carries y, because
+        otherwise each of its uses would compute it again.
         """
         r = self._ordered(r)
-        # part of a residual that sweeps may leave: its own round-off. Away from singular
-        # configurations two sweeps leave that (40 four-bar loops: 2.5e-10 after one, 2.5e-16 after
-        # two)
+        # sweeps end when the residual is the round-off of r. Away from singular configurations this
+        # takes two sweeps (40 four-bar loops: 2.5e-10 after one, 2.5e-16 after two)
         small = jnp.maximum(LAST_DIGIT**2 * jnp.sum(r**2), self.enough**2)
 
         def sweep(carry):
@@ -152,7 +150,7 @@ class _Sweeps(Record):
 
         def unfinished(carry):
             missing, k = carry[2:]
-            # NaN goes on, and shows
+            # NaN continues until `count` and appears in the result
             return (k == 0) | ((k < self.count) & ~(jnp.sum(missing**2) <= small))
 
         start = (jnp.zeros_like(r), jnp.zeros(self.C.shape[1]), r, 0)
@@ -168,8 +166,9 @@ class _Sweeps(Record):
         return x - self.null(x)
 
     def null(self, x: Float[Array, " m"], power: int = 2) -> Float[Array, " m"]:
-        """`(μ (C Cᵀ + μ I)⁻¹)^power x`: the part of x in the null space of Cᵀ, and of that along a
-        singular value σ the part `(μ/(σ²+μ))^power`, which derivatives would divide by σ.
+        """Return `(μ (C Cᵀ + μ I)⁻¹)^power x`: the part of x in the null space of Cᵀ, and the
+        fraction `(μ/(σ²+μ))^power` of its part along a singular value σ, which derivatives would
+        divide by σ.
         """
         x = self._ordered(x)
         for _ in range(power):
@@ -204,7 +203,7 @@ def _solve_jvp(primals, tangents):
 
 
 def _solve_change(sweeps: _Sweeps, C: SparseMatrix, x: Array, dC, dr) -> tuple[Array, Array]:
-    """Changes of `λ = (C Cᵀ)⁺ r`, which is x, and of `Cᵀλ` with C and r."""
+    """Return the changes of x = λ = `(C Cᵀ)⁺ r` and of `Cᵀλ` that changes of C and r cause."""
     forcing = jnp.zeros_like(x) if dr is None else dr
     data = None if dC is None else dC.data
     if data is not None:
@@ -216,8 +215,8 @@ def _solve_change(sweeps: _Sweeps, C: SparseMatrix, x: Array, dC, dr) -> tuple[A
 
 @CustomDerivative
 def _certified(sweeps: _Sweeps, C: SparseMatrix, r: Array, terms: Array) -> Certified:
-    """`_solve` by conjugate gradients, whose derivative is that of the linear system: one of every
-    step would cost more and lose accuracy where they stagnate.
+    """`_solve` by conjugate gradients. The derivative is that of the linear system: differentiating
+    each iteration would cost more, and lose accuracy where the iterations stagnate.
     """
     return certified_gradients(C, r, terms, sweeps.precondition)
 
@@ -233,7 +232,7 @@ def _certified_jvp(primals, tangents):
 
 def _between(sweeps: _Sweeps, C: SparseMatrix, r: Array) -> Array:
     """`(C Cᵀ)⁺ r` for any r, linear in r and differentiable in C to any order."""
-    # projected on both sides, as neither dr nor dQ λ alone need be in the range of Q
+    # projected on both sides, as neither dr nor dQ λ need be in the range of Q individually
     swept = dataclasses.replace(sweeps, count=MOST_SWEEPS, enough=0.0)
 
     def inside(_, r):
@@ -251,8 +250,8 @@ def _project(sweeps: _Sweeps, C: SparseMatrix, x: Array) -> Array:
 
 @_project.def_jvp
 def _project_jvp(primals, tangents):
-    """With `P = Q Q⁺`: `dP x = (I − P) dQ Q⁺ x + Q⁺ dQ (I − P) x`; of the second term only what
-    `dCᵀ` sees of the null space.
+    """With `P = Q Q⁺`: `dP x = (I − P) dQ Q⁺ x + Q⁺ dQ (I − P) x`. The second term contains only
+    the component of the null space that `dCᵀ` does not map to zero.
     """
     sweeps, C, x = primals
     _, dC, dx = tangents

@@ -6,12 +6,12 @@ decision and in cost:
 
 - `Proximal`, the default, makes no rank decision: proximal sweeps on one Cholesky factor damp small
   singular values smoothly.
-- Every other member has a rank threshold relative to the longest row or column, or to the largest
+- Every other method has a rank threshold relative to the longest row or column, or to the largest
   singular value.
 
-All members share one derivative rule (`base.py`), which is finite at equal singular values and
-where the rank is lost. `pivoted_qr.py` is the first step of three members. `Sparse` selects the
-sparse path, whose numbers are in `zwang.algebra.elimination.pseudoinverse`.
+All methods share one derivative rule (`base.py`), which is finite at equal singular values and
+where the rank is lost. `pivoted_qr.py` is the first step of three methods. `Sparse` selects the
+sparse path, which `zwang.algebra.elimination.pseudoinverse` computes.
 
 All methods except `Proximal` and `Sparse` compute C⁺ r for every r. `Proximal.solve` needs r in the
 range of C, as for consistent constraints; its `matrix` is valid for all r.

@@ -44,7 +44,7 @@ contains it.
 
 
 def real_matrix(C: Array) -> Array:
-    """C as it is, if it is a matrix of real numbers.
+    """Return C unchanged if it is a matrix of real numbers.
 
     Raises:
         ModelError: for another shape, and for complex numbers, of which every method would use the
@@ -61,8 +61,8 @@ def real_matrix(C: Array) -> Array:
 
 
 def at_unit_size(C: Array) -> tuple[Array, Array]:
-    """C divided by its largest entry, whose squares then neither overflow nor vanish; and what C⁺
-    of the quotient is divided by.
+    """Return C divided by its largest entry, so that squares neither overflow nor vanish, and the
+    divisor of the quotient's pseudoinverse.
     """
     C = real_matrix(C)
     largest = jnp.max(jnp.abs(C), initial=0.0)
@@ -71,11 +71,11 @@ def at_unit_size(C: Array) -> tuple[Array, Array]:
 
 
 def refuse_squares(C: Array) -> Array:
-    """C as it is, for a method that squares its entries and leaves the choice of units to its
-    caller.
+    """Return C unchanged, for a method that squares its entries and leaves the choice of units to
+    its caller.
 
     Raises:
-        ModelError: where the squares of known entries overflow or vanish.
+        ModelError: if the squares of known entries overflow or vanish.
     """
     C = real_matrix(C)
     if is_concrete(C):
@@ -185,8 +185,8 @@ class AbstractPseudoinverse(Record):
         """Return the floating-point operations to form C⁺ for C of shape (m, n)."""
 
     def knowing(self, pattern: Bool[np.ndarray, "m n"]) -> AbstractPseudoinverse:
-        """The same method, for matrices whose entries can differ from zero where `pattern` says
-        so.
+        """Return the same method for matrices whose entries can differ from zero only where
+        `pattern` is true.
         """
         return self
 
@@ -296,7 +296,7 @@ class _Transposed(Record):
 
 
 class _Known(Record):
-    """C⁺ with a result that is at hand."""
+    """C⁺ with a result that is already computed."""
 
     factor: AbstractFactor | _Transposed
     value: Array
@@ -321,7 +321,8 @@ def _apply_jvp(primals, tangents):
     P = _matrix(inverse, C)
     if dC is None:
         return x, jnp.zeros_like(x) if dr is None else P @ dr
-    # x once more: what the sweeps of `Proximal` leave of it would be divided by a singular value
+    # x is corrected once more, because its error after the sweeps of `Proximal` would be divided by
+    # a singular value
     y = _refined(P, C, r)
     along = -dC @ y if dr is None else dr - dC @ y
     turned = dC.T @ _refined(P.T, C.T, y)
@@ -330,8 +331,8 @@ def _apply_jvp(primals, tangents):
 
 
 def _refined(P: Array, C: Array, r: Array) -> Array:
-    """`C⁺ r` by a matrix P that is C⁺ but for its damping: beside a singular configuration that of
-    `Proximal` takes a part of x, here its square.
+    """`C⁺ r` by a matrix P that equals C⁺ except for its damping. Near a singular configuration the
+    damping of `Proximal` removes a fraction of x; here the fraction is squared.
     """
     x = P @ r
     return x + P @ (r - C @ x)

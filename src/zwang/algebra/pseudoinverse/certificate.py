@@ -30,20 +30,20 @@ from zwang.inputs.arrays import select
 from zwang.objects.record import Record
 
 Rows: TypeAlias = Any
-"""Rows of a matrix: an array, or a `SparseMatrix`, which a layer above defines."""
+"""Rows of a matrix: an array, or a `SparseMatrix`, which is defined in a higher layer."""
 SOLVED_ROUND_OFF = 16 * float(jnp.finfo(float).eps)
 """Round-off of a sum, relative to the sum of the sizes of its terms: 16 units in the last place, of
 a few tens of terms."""
 GRADIENT_ITERATIONS = 12
-"""Most iterations; rows at an angle of 1e-8, at the edge of what float64 can tell, take eight."""
+"""Maximum number of iterations; rows at an angle of 1e-8, the limit of float64, take eight."""
 POWER_ITERATIONS = 3
-"""Inverse iterations for the smallest singular value, each of which multiplies its share by the
-square of what it is smaller than the next; a factor of two is close enough for an estimate. Of 30
-matrices, random, chains and with nearly parallel rows, the worst is 1.19 times too large after
-three and 1.84 times after two."""
+"""Number of inverse iterations for the smallest singular value. Each multiplies its relative
+component by the squared ratio of the next singular value to it; a factor of two is accurate enough
+for an estimate. For 30 matrices (random, chains, nearly parallel rows) the estimate is at most 1.19
+times too large after three iterations and 1.84 times after two."""
 STAGNANT = 1e3
-"""From a quality below this on, an iteration that does not halve it is the last: round-off is all
-that is left, and more would amplify it."""
+"""Quality below which an iteration that does not halve it is the last one: the residual then is
+round-off, which further iterations would amplify."""
 
 
 class Certified(Record):
@@ -52,10 +52,10 @@ class Certified(Record):
     Attributes:
         solution: `C⁺ r`, shape (n,).
         multipliers: λ with `Cᵀ λ = C⁺ r`, shape (m,).
-        quality: largest residual over the round-off of its own terms; at most 1 where the rows are
-            solved to round-off, far above it where they contradict each other or where singular
-            values are out of reach.
-        iterations: how many were taken.
+        quality: largest ratio of a residual to the round-off of its own terms; at most 1 if the
+            rows are solved to round-off, and much larger if they contradict each other or if
+            singular values are too small to be resolved.
+        iterations: number of iterations.
     """
 
     solution: Float[Array, " n"]
@@ -84,7 +84,7 @@ def term_sizes(C: Rows, x: Array) -> Array:
 
 @shared_code
 def quality_of(C: Rows, r: Array, terms: Array, x: Array) -> Float[Array, ""]:
-    """Residual of `C x = r` over its round-off, the largest of all rows."""
+    """Return the ratio of the residual of `C x = r` to its round-off, the largest of all rows."""
     residual = jnp.abs(r - image(C, x))
     noise = SOLVED_ROUND_OFF * (terms + term_sizes(C, x))
     return jnp.max(jnp.where(residual > 0, residual / noise, 0.0), initial=0.0)
@@ -113,8 +113,8 @@ def certified_gradients(
     def iterate(carry):
         k, x, multipliers, p, rho, best, _ = carry
         Cp = adjoint(C, p)
-        # the residual of contradictory rows lies in the null space, where no step reduces it what C
-        # shortens further is in its null space
+        # the residual of contradictory rows lies in the null space of Cᵀ, where no step reduces it;
+        # p counts as such a direction if |Cᵀ p| is at most `PLACED` |p|
         curved = Cp @ Cp > PLACED**2 * (p @ p)
         alpha = jnp.where(curved, rho / jnp.where(curved, Cp @ Cp, 1.0), 0.0)
         x, multipliers = x + alpha * Cp, multipliers + alpha * p
@@ -130,7 +130,7 @@ def certified_gradients(
         done = stagnant | (quality <= 1) | ~jnp.isfinite(quality) | ~curved
         return k + 1, x, multipliers, p, new, best, done
 
-    # with no load there is nothing to divide by: the result is zero, and that is certified
+    # if r is round-off the result is zero, which is certified, and the loop would divide by zero
     still = at_rest <= 1
     first = Certified(
         jnp.where(still, zero, swept),
@@ -144,17 +144,17 @@ def certified_gradients(
 
 
 def _swept(C: Rows, r: Array, terms: Array, precondition: Callable, found: Certified) -> Certified:
-    """The same solution with its last digits, by sweeps for as long as they halve the quality.
+    """Improve the last digits of a solution by sweeps, as long as each halves the quality.
 
-    Where the residual is a few units of round-off, its share in the null space, which the
-    preconditioner magnifies by 1/μ, decides the length of a conjugate direction. A sweep has no
-    length to decide, and Cᵀ removes that share.
+    If the residual is a few units of round-off, its component in the null space, which the
+    preconditioner magnifies by 1/μ, determines the length of a conjugate direction. A sweep has no
+    such length, and Cᵀ removes this component.
     """
 
     def unfinished(carry):
         k, best, halved = carry
-        # most sweeps after the iterations. Of 40 right-hand sides each, with a least singular value
-        # from 0.6 to 1e-8, the worst quality is 6 after three and 820 without
+        # at most three sweeps after the iterations: for 40 right-hand sides each, with smallest
+        # singular values from 0.6 to 1e-8, the worst quality is 6 with them and 820 without
         return halved & (best.quality > 1) & (k < 3)
 
     def sweep(carry):
@@ -173,7 +173,7 @@ def _swept(C: Rows, r: Array, terms: Array, precondition: Callable, found: Certi
 
 
 def certified_direct(C: Rows, r: Array, terms: Array, solve: Callable) -> Certified:
-    """The same by a method that decides on a rank: once, and once more on the residual."""
+    """Solve by a method with a rank decision, and once more for the residual."""
     once = solve(r)
     twice = once + solve(r - image(C, once))
     qualities = quality_of(C, r, terms, once), quality_of(C, r, terms, twice)
@@ -187,15 +187,15 @@ def certified_direct(C: Rows, r: Array, terms: Array, solve: Callable) -> Certif
 def least_singular_value(C: Rows, precondition: Callable) -> Float[Array, ""]:
     """Smallest singular value of C that is not the round-off of a redundant row.
 
-    Inverse iteration on the side of x, where redundant rows have no direction: `x ← Cᵀ (C Cᵀ +
-    μI)⁻² C x` grows along σ by `(σ / (σ² + μ))²`, largest at σ = √μ, so that the value found is at
-    least about √μ; smaller ones are seen by the quality of a solution.
+    The inverse iteration acts on x, for which redundant rows contribute no direction:
+    `x ← Cᵀ (C Cᵀ + μI)⁻² C x` grows along σ by `(σ / (σ² + μ))²`, which is largest at σ = √μ. The
+    result is therefore at least about √μ; smaller values show in the quality of a solution.
 
     Args:
         C: rows of unit length.
         precondition: `y ↦ (C Cᵀ + μ I)⁻¹ y`.
     """
-    x = jnp.sin(1.0 + jnp.arange(C.shape[1], dtype=float))  # any direction that is not special
+    x = jnp.sin(1.0 + jnp.arange(C.shape[1], dtype=float))  # a generic direction
 
     def iterate(_, x):
         y = adjoint(C, precondition(precondition(image(C, x))))

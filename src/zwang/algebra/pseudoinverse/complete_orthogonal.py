@@ -40,8 +40,8 @@ class CompleteOrthogonalFactor(AbstractFactor):
 
 
 def decompose(C: Float[Array, "m n"], threshold) -> CompleteOrthogonalFactor:
-    """`Cᵀ P = U R` with pivoting, rank r from |R_ii|, then `Rᵀ = V T` of the rows that count, `V ←
-    P V`.
+    """`Cᵀ P = U R` with pivoting, rank r from |R_ii|, then `Rᵀ = V T` of the independent rows,
+    `V ← P V`.
     """
     first = pivoted_qr(C.T, threshold)
     V, T = qr(first.R.T)  # rows of R from r on are zero, and so are the columns of T
@@ -59,14 +59,14 @@ def decompose_flops(m: int, n: int) -> float:
 class CompleteOrthogonal(AbstractThreshold):
     """`C⁺ = U T⁻¹ Vᵀ`, applied by one triangular solve; C⁺ is never formed.
 
-    The first QR is that of Cᵀ: its pivots are rows of C, the rank counts them, and a row that
-    depends on those chosen before it is left out of the factor, though not out of the least-squares
-    sense of C⁺.
+    The first QR is that of Cᵀ: its pivots are rows of C, and the rank is their number. A row that
+    depends on those chosen before it is omitted from the factor, but still counts in the
+    least-squares sense of C⁺.
 
     Attributes:
-        threshold: a row at most this times the longest row away from the span of the rows before it
-            depends on them; 1e-10, which rows repeated up to round-off (1e-16) stay below by six
-            digits, and which leaves six digits of C⁺.
+        threshold: a row is dependent if its distance from the span of the rows before it is at most
+            this times the length of the longest row; 1e-10, six digits above the round-off of
+            repeated rows (1e-16). C⁺ then has at least six digits.
         relaxation: the threshold becomes at least this times the violation of the state; 1.
 
     Reference: Golub and Van Loan (1996), Matrix Computations, 3rd ed., section 5.4.2.

@@ -17,8 +17,8 @@ class Orthogonalized(Record):
     Attributes:
         Q: orthonormal columns, zero where the rank is exhausted, shape (m, k).
         R: shape (k, n), in the column order of C; `R[:, order]` is upper triangular.
-        order: columns of C as they were chosen, shape (k,).
-        keep: which of them were independent, shape (k,).
+        order: columns of C in the order in which they were chosen, shape (k,).
+        keep: mask of the independent ones, shape (k,).
     """
 
     Q: Float[Array, "m k"]
@@ -28,12 +28,12 @@ class Orthogonalized(Record):
 
 
 def orthogonalize(C: Float[Array, "m n"], threshold) -> Orthogonalized:
-    """Modified Gram-Schmidt: the longest remaining column is chosen, normalized, and taken from all
-    others at once.
+    """Orthogonalize by modified Gram-Schmidt: choose the longest remaining column, normalize it,
+    and subtract its component from all others at once.
 
-    The chosen column is projected once more against those before it; after that Q is orthonormal to
-    round-off (twice is enough) whatever the condition number. A column at most `threshold` times
-    the longest column of C ends the rank.
+    The chosen column is orthogonalized once more against those before it; Q is then orthonormal to
+    round-off for any condition number. The rank is reached when the longest remaining column is at
+    most `threshold` times the longest column of C.
     """
     m, n = C.shape
     k = min(m, n)
@@ -75,14 +75,14 @@ class GramSchmidt(AbstractThreshold):
 
         C = Q R,    Rᵀ = V T,    C⁺ = R⁺ Qᵀ = V T⁻ᵀ Qᵀ
 
-    The second makes the solution that of least norm where C has fewer rows, or a lower rank, than
-    columns. Both re-orthogonalize once, without which the loss of orthogonality, of order κ·1e-16,
-    would enter C⁺.
+    The second gives the solution of least norm if C has fewer rows, or a lower rank, than columns.
+    Both re-orthogonalize once; otherwise the loss of orthogonality, of order κ·1e-16, would enter
+    C⁺.
 
     Attributes:
-        threshold: a column at most this times the longest column away from the span of the columns
-            before it depends on them; 1e-10, six digits above the round-off of columns that depend
-            on each other.
+        threshold: a column is dependent if its distance from the span of the columns before it is
+            at most this times the length of the longest column; 1e-10, six digits above the
+            round-off of dependent columns.
         relaxation: the threshold becomes at least this times the violation of the state; 1.
 
     Reference: Björck (1967), BIT 7, 1-21; Wampler (1979), ACM Trans. Math. Softw. 5, 494-499; Rust,
@@ -92,7 +92,7 @@ class GramSchmidt(AbstractThreshold):
     def factor(self, C):
         C, unit = at_unit_size(C)
         first = orthogonalize(C, self.threshold)
-        # the rank is decided: only rows of R that are zero stay out
+        # the rank is already known: only zero rows of R are omitted
         second = orthogonalize(first.R.T, 0.0)
         T = second.R[:, second.order] + jnp.diag(1.0 - second.keep)
         pinv = second.Q @ solve_triangular(T, first.Q.T[second.order], trans=1)

@@ -9,21 +9,23 @@ from zwang.algebra.pseudoinverse.base import AbstractThreshold, MatrixFactor, at
 
 
 class Greville(AbstractThreshold):
-    """C⁺ by adding one row a of C after the other. With P = C_{i-1}⁺ of the rows before it,
+    """C⁺, updated for one row a of C after the other. With P = C_{i-1}⁺ of the rows before it,
 
         d = a P,    c = a − d C_{i-1}
         b = cᵀ/(c cᵀ)            if a is independent of the rows before it, c ≠ 0
             P dᵀ/(1 + d dᵀ)      otherwise
         P ← [P − b d | b]
 
-    The pseudoinverse paper's printing of the recursion lacks transposes (its third step, and Pᵀ in
-    the second case of b). a is split twice, `e = c P, d ← d + e, c ← c − e C_{i-1}`: round-off in
-    the first split leaves c along the rows before. The residual `C C⁺C − C` still grows like κ²,
-    where that of the orthogonal factorizations grows like κ.
+    The recursion as printed in the pseudoinverse paper lacks transposes (in its third step, and Pᵀ
+    in the second case of b). a is decomposed twice, `e = c P, d ← d + e, c ← c − e C_{i-1}`,
+    because round-off in the first decomposition leaves a component of c along the previous rows.
+    The residual `C C⁺C − C` still grows like κ², whereas that of orthogonal factorizations grows
+    like κ.
 
     Attributes:
-        threshold: a row at most this times the longest row away from the span of the rows before it
-            depends on them, ‖c‖; 1e-10, six digits above the round-off of rows that repeat.
+        threshold: a row is dependent if its distance ‖c‖ from the span of the rows before it is at
+            most this times the length of the longest row; 1e-10, six digits above the round-off of
+            repeated rows.
         relaxation: the threshold becomes at least this times the violation of the state; 1.
 
     Reference: Greville (1960), SIAM Rev. 2, 15-22; Udwadia and Kalaba (1999), Comput. Math. Appl.
@@ -37,8 +39,7 @@ class Greville(AbstractThreshold):
 
         def add_row(i, carry):
             P, rank = (
-                # columns of P from i on are zero, so that C stands for C_{i-1} in products with
-                # them
+                # columns of P from i on are zero, so that P C = P C_{i-1}
                 carry
             )
             a = C[i]

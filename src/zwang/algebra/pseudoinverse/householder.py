@@ -13,12 +13,12 @@ class Householder(AbstractThreshold):
     """C⁺ as the least-squares solutions of least norm for the m unit right-hand sides
     (pseudoinverse paper, eq. 15-18).
 
-    With `C P = Q [R₁₁ R₁₂; 0 0]`, R₁₁ (r × r) upper triangular, a basic solution leaves n − r
-    coordinates at zero and the columns of N span the null space of C:
+    With `C P = Q [R₁₁ R₁₂; 0 0]`, R₁₁ (r × r) upper triangular, n − r coordinates of a basic
+    solution are zero, and the columns of N span the null space of C:
 
         X = P [R₁₁⁻¹ Q₁ᵀ; 0],    N = P [−R₁₁⁻¹R₁₂; I]
 
-    A second Householder QR, N = Z S, takes from X what lies in the null space:
+    A second Householder QR, N = Z S, removes the component of X in the null space:
 
         C⁺ = X − Z Zᵀ X
 
@@ -26,9 +26,9 @@ class Householder(AbstractThreshold):
     number.
 
     Attributes:
-        threshold: a column at most this times the longest column away from the span of the columns
-            before it depends on them; 1e-10, six digits above the round-off of columns that depend
-            on each other.
+        threshold: a column is dependent if its distance from the span of the columns before it is
+            at most this times the length of the longest column; 1e-10, six digits above the
+            round-off of dependent columns.
         relaxation: the threshold becomes at least this times the violation of the state; 1.
 
     Reference: Golub and Van Loan (1996), Matrix Computations, 3rd ed., sections 5.5.1 and 5.7;
@@ -45,8 +45,8 @@ class Householder(AbstractThreshold):
         both = jnp.concatenate([first.keep[:, None] * first.Q.T, first.R * (1 - basic)], axis=1)
         both = jnp.zeros((n, m + n)).at[:k].set(solve_triangular(R11, both))
         X, W = first.unpivot(both[:, :m]), both[:, m:]
-        # The last columns of N first: those of the basic coordinates are zero, and a QR must meet
-        # zero columns last.
+        # The columns of N are reversed: those of the basic coordinates are zero, and zero columns
+        # must come last in the QR factorization.
         N = first.unpivot(jnp.diag(1 - basic) - W)[:, ::-1]
         Z = qr(N)[0] * (1 - basic)[::-1]
         return MatrixFactor(X - Z @ (Z.T @ X), jnp.sum(first.keep))

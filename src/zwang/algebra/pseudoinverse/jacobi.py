@@ -11,14 +11,14 @@ from zwang.algebra.pseudoinverse.base import AbstractThreshold, MatrixFactor, at
 
 
 class Jacobi(AbstractThreshold):
-    """Singular values by plane rotations, small ones to many digits: rank decisions on rows of
-    very different size.
+    """Singular values by plane rotations, with high relative accuracy also of small ones: for rank
+    decisions on rows of very different length.
 
     The columns of G, which is Cᵀ for a wide or square C and C for a tall one, are rotated in pairs
     until all are orthogonal: `G V = W`, `W = U Σ`. Then `G⁺ = V Σ⁻² Wᵀ` over the singular values
-    that are kept. Where the columns of G differ only in their lengths from a well-conditioned
-    matrix, every singular value has nearly all its digits, also one of 1e-14 times the largest, of
-    which `SVD` may know two. All steps are elementary array operations without LAPACK.
+    that are kept. If the columns of G are those of a well-conditioned matrix times any lengths,
+    every singular value has nearly all its digits; of a value of 1e-14 times the largest, `SVD` may
+    have two. All steps are elementary array operations without LAPACK.
 
     Attributes:
         threshold: singular values at most this times the largest are zero; 1e-10.
@@ -44,20 +44,19 @@ class Jacobi(AbstractThreshold):
         k` on V, and `2 m n k` for the product.
         """
         k, length = min(m, n), max(m, n)
-        # of eight sweeps, those of a random matrix
+        # for eight sweeps, as of a random matrix
         return 8 * k * k / 2 * (12 * length + 6 * k) + 2 * m * n * k
 
 
 def orthogonalized(G: Float[Array, "l k"]) -> tuple[Float[Array, "l k"], Float[Array, "k k"]]:
-    """W with orthogonal columns and an orthogonal V such that `G V = W`."""
+    """Return W with orthogonal columns and an orthogonal V such that `G V = W`."""
     k = G.shape[1]
     if k % 2:  # pairs need an even number; a column of zeros is never rotated
         W, V = orthogonalized(jnp.pad(G, ((0, 0), (0, 1))))
-        others = jnp.argsort(V[-1])[:-1]  # V has a 1 where the added column has come to stand
+        others = jnp.argsort(V[-1])[:-1]  # the added column is where V has a 1 in its last row
         return W[:, others], V[:-1, others]
-    # a column shorter than that beside the longest one is left as it is. Round-off is some 1e-17,
-    # and turning it costs a few sweeps, but a column of 1e-15 may be a row of the model that is
-    # that short
+    # columns shorter than 1e-20 of the longest are not rotated. Rotating columns of round-off, of
+    # about 1e-17, costs a few sweeps, but a column of 1e-15 may be a short row of the model
     floor = (1e-20 * jnp.max(jnp.linalg.norm(G, axis=0), initial=0.0)) ** 2
     following = _next_round(k)
 
@@ -79,8 +78,8 @@ def orthogonalized(G: Float[Array, "l k"]) -> tuple[Float[Array, "l k"], Float[A
 
 
 def _rotated(W, V, floor) -> tuple[Array, Array, Bool[Array, ""]]:
-    """All columns of the left half turned against those of the right half, each against its
-    opposite, until they are orthogonal; whether any had to be.
+    """Rotate each column of the left half against its counterpart in the right half, so that the
+    two are orthogonal; also return whether any pair was rotated.
     """
     half = W.shape[1] // 2
     a, b = W[:, :half], W[:, half:]
@@ -100,8 +99,8 @@ def _rotated(W, V, floor) -> tuple[Array, Array, Bool[Array, ""]]:
 
 
 def _next_round(k: int) -> np.ndarray:
-    """Columns in the order in which the next round pairs them, as in a tournament: the first stays,
-    all others move on by one place around the table.
+    """Return the columns in the order in which the next round pairs them, as in a round-robin
+    tournament: the first stays, and all others move by one place.
     """
     half = k // 2
     left, right = list(range(half)), list(range(half, k))

@@ -1,6 +1,4 @@
-"""Householder QR with column pivoting and a rank decision: the first step of three members, not a
-member itself.
-"""
+"""Householder QR with column pivoting and a rank decision: the first step of three methods."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ class PivotedQR(Record):
         Q: orthonormal columns, shape (m, k); the first r of them span the range of C.
         R: upper trapezoidal, shape (k, n); rows from r on are zero.
         order: column j of `C P` is column `order[j]` of C, shape (n,).
-        keep: which rows of R count, shape (k,): the first r.
+        keep: mask of the rows of R that are not zero, the first r, shape (k,).
     """
 
     Q: Float[Array, "m k"]
@@ -28,22 +26,23 @@ class PivotedQR(Record):
     keep: Bool[Array, " k"]
 
     def unpivot(self, X: Float[Array, "n c"]) -> Float[Array, "n c"]:
-        """`P X`: rows back in the order of the columns of C."""
+        """`P X`: the rows of X in the order of the columns of C."""
         return jnp.zeros_like(X).at[self.order].set(X)
 
 
 def pivoted_qr(C: Float[Array, "m n"], threshold) -> PivotedQR:
-    """Factor C; a diagonal entry of R at most `threshold` times the largest ends the rank.
+    """Factor C; the rank is the number of diagonal entries of R above `threshold` times the
+    largest.
 
-    Every step takes the column that is farthest from the span of those before it, so |R_ii| falls
-    and is that distance.
+    Every step takes the column that is farthest from the span of those before it. |R_ii| is this
+    distance, and decreases.
 
     Reference: Golub and Van Loan (1996), Matrix Computations, 3rd ed., section 5.4.1.
     """
     Q, R, order = lapack.pivoted_qr(real_matrix(C))
     diagonal = jnp.abs(jnp.diag(R))
     keep = jnp.cumprod(diagonal > threshold * jnp.max(diagonal, initial=0.0)).astype(bool)
-    # a product, not a choice: a NaN in C must reach the result
+    # a product, not a selection, so that NaN in C propagates to the result
     return PivotedQR(Q, R * keep[:, None], order, keep)
 
 

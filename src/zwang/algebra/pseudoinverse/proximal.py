@@ -27,8 +27,8 @@ from zwang.objects.record import field, replace
 from zwang.thresholds import AGREEMENT, LAST_DIGIT, ROUND_OFF
 
 LEAST_ROW = 1e-280
-"""The longest row squared counts as at least this, so that C = 0 leaves μ a normal number, and 1/μ
-finite: then C⁺ = 0.
+"""Lower limit of the squared length of the longest row, so that μ is a normal number and 1/μ is
+finite for C = 0, where C⁺ = 0.
 """
 
 
@@ -43,15 +43,14 @@ class ProximalFactor(AbstractFactor):
     rank_threshold: float
 
     def sweep(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
-        """λ with `C Cᵀ λ = r`, by `λ ← λ + (C Cᵀ + μ I)⁻¹ (r − C Cᵀ λ)`; error μ/(σ²+μ) to the
-        power of the sweeps.
+        """Return λ with `C Cᵀ λ = r`, by `λ ← λ + (C Cᵀ + μ I)⁻¹ (r − C Cᵀ λ)`, with the relative
+        error `(μ/(σ²+μ))^sweeps`.
         """
 
         return swept(self.gram, self.damped, r, self.sweeps)
 
     def within(self, r):
-        # what is outside is the null space of Cᵀ: (μ (C Cᵀ + μ I)⁻¹)² r; 1/μ² would overflow for
-        # C = 0
+        # the component outside the range is (μ (C Cᵀ + μ I)⁻¹)² r; 1/μ² would overflow for C = 0
         return r - self.mu * self.damped.solve(self.mu * self.damped.solve(r))
 
     def solve(self, r):
@@ -61,22 +60,22 @@ class ProximalFactor(AbstractFactor):
         return self.C.T @ self.damped.solve(r)
 
     def refine(self, r, size, estimated):
-        # with that of the estimate as many as two corrections take, if the residual asks for them
+        # together with the sweep of the estimate at most as many as two corrections take
         most = 2 * self.sweeps - 1 if estimated else self.sweeps
         return self.C.T @ refined(self.gram, self.damped, r, ROUND_OFF * size, most)
 
     def solve_transpose(self, x):
-        # the sweeps leave round-off/μ in the null space: harmless to Cᵀλ, but not of least norm
+        # after the sweeps, λ has a component of round-off/μ in the null space, which does not
+        # affect Cᵀλ, but λ is not of least norm
         return self.within(self.sweep(self.C @ x))
 
     def certified(self, C, r, terms):
         found = certified_gradients(C, r, terms, self.damped.solve)
         least = self.within(found.multipliers)
-        # between rows that are nearly parallel the filter, whose border is √μ, takes what is needed
+        # for nearly parallel rows, the filter, whose limit is √μ, removes needed components
         size = jnp.linalg.norm(found.solution)
-        # a correction may itself be the round-off of its terms, and need no closer multipliers
-        # what is taken from multipliers as their part in the null space of Cᵀ may change `Cᵀλ` by
-        # this part of it; more than that was no part of the null space
+        # the component of λ that is removed as part of the null space of Cᵀ may change `Cᵀλ` by at
+        # most `AGREEMENT` of it, or by the round-off of the terms if `Cᵀλ` itself is such round-off
         allowed = jnp.maximum(AGREEMENT * size, SOLVED_ROUND_OFF * jnp.max(terms, initial=0.0))
         kept = jnp.linalg.norm(adjoint(C, least) - found.solution) <= allowed
         return replace(found, multipliers=jnp.where(kept, least, found.multipliers))
@@ -111,8 +110,8 @@ class ProximalFactor(AbstractFactor):
 def swept(
     gram: Float[Array, "m m"], damped: Inverse, r: Float[Array, " m"], sweeps: int
 ) -> Float[Array, " m"]:
-    """`λ ← λ + (G + μ I)⁻¹ (r − G λ)` from λ = 0, for a Gram matrix G whose rows may depend on each
-    other.
+    """Iterate `λ ← λ + (G + μ I)⁻¹ (r − G λ)` from λ = 0, for a Gram matrix G whose rows may be
+    dependent.
     """
     multipliers = damped.solve(r)
     for _ in range(
@@ -130,7 +129,7 @@ def refined(
     enough: Float[Array, ""],
     most: int,
 ) -> Float[Array, " m"]:
-    """The iteration of `swept`, until it leaves no more than `enough`, or the last digit of r."""
+    """Iterate as in `swept` until the residual is at most `enough`, or the last digit of r."""
     small = jnp.maximum(LAST_DIGIT**2 * (r @ r), enough**2)
 
     def sweep(carry):
@@ -140,7 +139,7 @@ def refined(
 
     def unfinished(carry):
         _, missing, k = carry
-        # NaN goes on, and shows
+        # NaN continues until `most` and appears in the result
         return (k == 0) | ((k < most) & ~(missing @ missing <= small))
 
     return jax.lax.while_loop(unfinished, sweep, (jnp.zeros_like(r), r, 0))[0]
@@ -156,14 +155,14 @@ class Proximal(AbstractPseudoinverse):
     contradictory r the multipliers grow like residual/μ: check the residual.
 
     Attributes:
-        damping: μ, relative to the longest row squared; 1e-10 makes σ = 1e-5 the border and costs
-            1e-30 of the answer at σ = 1.
+        damping: μ, relative to the longest row squared; 1e-10, by which σ = 1e-5 is the limit of
+            resolved singular values, and the relative error at σ = 1 is 1e-30.
         sweeps: number of sweeps; 3.
         relaxation: κ in `μ + κ violation²` (Levenberg-Marquardt); 1: a singular value below the
             violation is not trusted.
         rank_threshold: singular values above this times the longest row count in `rank()`; 1e-8,
             for reports only.
-        pairs: products that `C Cᵀ` is the sum of, if they are known and few (`knowing`).
+        pairs: products whose sum is `C Cᵀ`, if they are known and few (`knowing`).
 
     Reference: Parikh and Boyd (2014), Proximal Algorithms, section 4.1 (iterative refinement).
     """

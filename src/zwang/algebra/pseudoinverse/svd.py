@@ -17,8 +17,8 @@ class SVD(AbstractThreshold):
         threshold: singular values at most this times the largest are zero; 1e-10 (about √eps times
             a margin).
         relaxation: the threshold becomes at least this times the violation of the state; 1.
-        beside: what singular values are compared with in place of the largest one, for rows whose
-            length says what they once were; None.
+        beside: size that singular values are compared with instead of the largest one, for rows
+            that are already scaled to a reference length; None.
     """
 
     beside: float | None = field(static=True, default=None)

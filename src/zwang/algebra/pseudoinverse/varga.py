@@ -17,14 +17,14 @@ class Varga(AbstractThreshold):
     with G₁ (r × n) of full row rank and G₂ (r × r) lower triangular. The paper prints no P, but a
     QR factorization without pivoting does not reveal the rank, and G₁ would not have full row rank.
 
-    Of `CompleteOrthogonal` it differs in two ways: the first QR is that of C, so that pivots are
-    columns, not rows; and the triangle is inverted and C⁺ multiplied out, so that every later
+    The method differs from `CompleteOrthogonal` in two ways: the first QR is that of C, so that
+    pivots are columns, not rows; and C⁺ is formed with the inverse of the triangle, so that each
     application is one product.
 
     Attributes:
-        threshold: a column at most this times the longest column away from the span of the columns
-            before it depends on them; 1e-10, six digits above the round-off of columns that depend
-            on each other (the paper takes the integrator's tolerance).
+        threshold: a column is dependent if its distance from the span of the columns before it is
+            at most this times the length of the longest column; 1e-10, six digits above the
+            round-off of dependent columns (the paper takes the integrator's tolerance).
         relaxation: the threshold becomes at least this times the violation of the state; 1.
 
     Reference: Varga (2001), Int. J. Appl. Math. Comput. Sci. 11(5), 1055-1068.
