@@ -12,15 +12,16 @@ from zwang.plots.layout import RIGHT_MARGIN, SMALL_TEXT, TINY_TEXT, Place, wide
 from zwang.plots.points import fewer
 
 LINE = 1.15
-"""Distance of two lines of a text over its size."""
+"""Distance between two lines of a text, relative to its size."""
 ASCENT, DESCENT = 0.75, 0.2
-"""Height above and depth below the baseline over the size of a text."""
+"""Height above and depth below the baseline, relative to the size of a text."""
 CLEAR = 1.5
-"""Least distance of a name from a curve, and of points by which a curve is represented [point]."""
+"""Least distance of a name from a curve, and spacing of the points that represent a curve [point].
+"""
 BLOCKED = 1e4
 """Cost of a position where a name covers another or leaves the panel, in covered points."""
 FAR = 6.0
-"""Distance of a position from the preferred one that costs as much as a covered point [point]."""
+"""Distance from the preferred position that costs as much as a covered point [point]."""
 CROSSED = 0.1
 """Cost of a covered point of the vertical line of a mark, in covered points of a curve."""
 
@@ -31,9 +32,9 @@ class Name:
 
     Attributes:
         text, color, size: as drawn; lines are separated by "\\n".
-        x, y: the point that is named, in the units of the axes; y None is the upper edge.
-        right, up: where the first baseline begins, or ends if `right` is negative, relative to
-            the point [point].
+        x, y: the named point, in the units of the axes; with y None it is at the upper edge.
+        right, up: position of the first baseline relative to the named point [point]: of its
+            beginning, or of its end if `right` is negative.
     """
 
     text: str
@@ -46,12 +47,12 @@ class Name:
 
     @property
     def side(self) -> str:
-        """Which end of the text is at its position, as in SVG: "start" or "end"."""
+        """The end of the text that is at its position, as in SVG: "start" or "end"."""
         return "end" if self.right < 0 else "start"
 
 
 def names(at: Place) -> list[Name]:
-    """Names of labels and of marks, each at the first of its possible positions that is free."""
+    """Place the names of labels and of marks, each at the best of its possible positions."""
     curves = np.concatenate(
         [_points(*fewer(*at.points(c.x, c.y))) for c in at.panel.drawn] or [np.zeros((0, 2))]
     )
@@ -122,7 +123,7 @@ def _box(at: Place, name: Name) -> tuple[float, float, float, float]:
 
 
 def _points(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Points on a line on the page, at most `CLEAR` apart where it is on the page, shape (n, 2)."""
+    """Points on the visible part of a line, at most `CLEAR` apart, shape (n, 2)."""
     if len(x) < 2:
         return np.column_stack([x, y])
     right, down = np.diff(x), np.diff(y)
