@@ -1,5 +1,5 @@
-"""Control beside closed forms and independent solutions, and laws beside the bounds that they state
-for systems that differ from what their controllers believe.
+"""Comparison of control with closed forms and independent solutions, and of the errors of robust
+control laws with their stated bounds for uncertain systems.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from verification.line import Line, judged
 
 DRAWS = 1000
 COVERED = 0.95
-"""Share of draws in which planted values are to lie within their stated uncertainty."""
+"""Nominal share of draws whose true values lie within the stated uncertainty."""
 
 
 def lines(suite: str) -> list[Line]:
-    """The lines of `control` or `uncertain`."""
+    """Compute the lines of the suite `control` or `uncertain`."""
     if suite == "uncertain":
         bounds = [x for name, make in UNCERTAIN.items() for x in _bounds(name, make())]
         return [*bounds, *_base_parameters()]
@@ -45,12 +45,12 @@ def _line(suite, case: str, what: str, published, ours, off: float, allowed: flo
 
 
 def _below(case: str, what: str, ours: float, allowed: float, published="0") -> Line:
-    """A size that is to be below a limit."""
+    """Line for a quantity that must be below a limit."""
     return _line("control", case, what, published, f"{ours:.1e}", ours, allowed)
 
 
 def _bounds(name: str, loop: Uncertain) -> Iterator[Line]:
-    """The worst of all draws, and a case outside of what the law assumes."""
+    """Lines for the worst of all draws, and for a case that violates the assumptions of the law."""
     found = loop.drawn(DRAWS)
     for of, bound in loop.bounds.items():
         worst = float(np.max(found[of]))
@@ -63,7 +63,7 @@ def _bounds(name: str, loop: Uncertain) -> Iterator[Line]:
 
 
 def _base_parameters() -> Iterator[Line]:
-    """Share of draws with the planted base parameters inside the stated 95 % ellipsoid."""
+    """Lines for the share of draws whose true base parameters are inside the 95 % ellipsoid."""
     for name, make, noise in (
         ("four-bar", test_base_parameters.driven_four_bar, 0.05),
         ("3rrr", test_base_parameters.driven_3rrr, 0.02),
@@ -74,7 +74,7 @@ def _base_parameters() -> Iterator[Line]:
             f"{found.rank} of {len(found.names)} base parameters, gap {found.gap:.0e}: share of "
             f"{test_base_parameters.DRAWS} draws within the stated uncertainty"
         )
-        # three standard deviations of a share of as many draws
+        # three standard deviations of the share of this number of draws
         allowed = 3 * np.sqrt(COVERED * (1 - COVERED) / test_base_parameters.DRAWS)
         yield _line("uncertain", name, what, COVERED, share, abs(share - COVERED), allowed)
 
@@ -103,7 +103,7 @@ def _inversions() -> Iterator[Line]:
 
 
 def _flat() -> Iterator[Line]:
-    """Flat outputs, whose states follow by derivatives."""
+    """Lines for flat outputs, whose derivatives determine the states."""
     for name, settings in (("crane", {}), ("quadrotor", {}), ("quadrotor", {"path": "flip"})):
         example = zw.gallery.load(name, **settings)
         errors = example.errors(example.run(rtol=1e-11))

@@ -1,4 +1,4 @@
-"""Pages that simulate beside Python: ten seconds of every member of the gallery in node."""
+"""Comparison of pages that simulate with Python: ten seconds of every gallery model in node."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from zwang.output.viewer import write_view
 COMMAND = "python -m verification pages"
 ALLOWED, RTOL, FRAMES = 1e-12, 1e-8, 60
 MOVED, STARTS, TIMES = 1e-13, 2, 10
-"""Where a page is not Python to the bit, Python's own run is repeated from `STARTS` starts that are
-moved by this part at random. A page that is off by more than `ALLOWED` agrees up to `TIMES` the
-distance of those motions: its round-off comes in at every step, theirs once.
+"""If a page is not bitwise identical to Python, Python's run is repeated from `STARTS` starts with
+random relative perturbations of `MOVED`. A page that differs by more than `ALLOWED` passes up to
+`TIMES` the distance of these motions, because round-off enters a page at every step and these
+motions only at the start.
 """
 SECONDS = {"squeezer": 0.03}
-"""Of members whose motion is not one of ten seconds; its drive turns ever faster."""
+"""Durations other than ten seconds; the drive of `squeezer` accelerates without bound."""
 RUN = """
 require("v8").setFlagsFromString("--experimental-wasm-relaxed-simd");  // before node 21
 const fs = require("fs");
@@ -61,10 +62,10 @@ fs.writeFileSync("found", JSON.stringify({ ...found, result: Number(at.result[0]
 def in_node(
     program: BrowserProgram, folder: Path, times: Sequence[float] = (), word: str = "", **given
 ) -> dict:
-    """What node finds with some arrays set before.
+    """Execute a program in node, with given arrays set before, and return its results.
 
     Args:
-        word: "unfused" for a browser without fused products.
+        word: "unfused" for a browser without fused multiply-adds.
     """
     content = {"program": program.as_data(), "times": list(times)}
     content["set"] = {name: np.ravel(x).tolist() for name, x in given.items()}
@@ -81,7 +82,9 @@ def states(run: zw.Run) -> np.ndarray:
 
 
 def lines(cases: Sequence[str] = ()) -> list[Line]:
-    """Every member, those whose steps a browser does not take included, or some."""
+    """Compute the lines of the given models, by default of all, including those that a browser does
+    not support.
+    """
     if shutil.which("node") is None:
         raise SystemExit(f"`{COMMAND}` executes pages in node; please install it.")
     return [_line(name) for name in cases or sorted(zw.gallery.NAMES)]
@@ -110,11 +113,11 @@ def _line(name: str) -> Line:
             write_view(run, example.scene, page, simulates=True)
             size = f"page of {beside_three(page) / 1000:.0f} kB"
     off, notes = apart(run, np.array(found["y"])), []
-    foreign = sorted(set(found["functions"]) - {"sin", "cos"})  # ours but for angles of 1600 rad
+    foreign = sorted(set(found["functions"]) - {"sin", "cos"})  # zwang's own up to 1600 rad
     if off and foreign:
         notes.append(f"JavaScript's own {', '.join(foreign)}")
     if example.model.constraints.loose:
-        # before and after an event are two states at one instant
+        # the states before and after an event are at the same instant
         events = run.steps.t[1:][np.diff(run.steps.t) == 0]
         far = [np.min(np.abs(events - t), initial=np.inf) for t in found["turns"]]
         notes.append(f"{len(far)} events, instants to {max(far, default=0.0):.0e} s")
@@ -137,14 +140,14 @@ def apart(run: zw.Run, other: np.ndarray) -> float:
 
 
 def moved_apart(run: zw.Run, times: np.ndarray) -> float:
-    """How far the run itself is from runs whose start is moved by `MOVED`."""
+    """Largest relative difference between the run and runs with starts perturbed by `MOVED`."""
     rng, found = np.random.default_rng(0), []
     for _ in range(STARTS):
         start = [
             x + MOVED * max(1.0, np.max(np.abs(x), initial=0.0)) * rng.uniform(-1, 1, len(x))
             for x in (run.q[0], run.v[0])
         ]
-        # of constraints that move nothing any violation is large
+        # for constraints that allow no motion, any violation is relatively large
         again = zw.simulate(run.model, *start, times=times, rtol=RTOL, start_tolerance=1e3)
         found.append(apart(run, states(again)))
     return max(found)

@@ -1,5 +1,5 @@
-"""Systems that differ from what their controllers believe, and the bounds that the laws state:
-shared by the tests and by `python -m verification uncertain`.
+"""Uncertain systems, whose parameters differ from those of their controllers, with the error bounds
+that the control laws state: shared by the tests and by `python -m verification uncertain`.
 """
 
 from __future__ import annotations
@@ -15,32 +15,34 @@ from zwang.bodies import Body, RigidBodies, rotation
 from zwang.objects.record import replace
 
 K, LAYER, MISMATCH = 2.0, 0.05, 0.25
-"""Masses from 0.8 to 1.2 kg where 1 kg is believed: 1/0.8 − 1 is the most that e can be."""
+"""The controller assumes 1 kg for masses from 0.8 to 1.2 kg: the mismatch is at most 1/0.8 − 1."""
 BOUND = 0.25 * (1 + K * 2 * LAYER) + 1.25 * (0.5 * (1 + LAYER / K) + 1.0)
-"""Of d: (m₀/m − 1)(ẍ_d − k ė), a spring that is off by 0.5 N/m at |x| ≤ 1 + ε/k, a load of 1 N."""
+"""Bound of d, the sum of (m₀/m − 1)(ẍ_d − k ė), a spring that is off by 0.5 N/m at |x| ≤ 1 + ε/k,
+and a load of 1 N."""
 SURFACE = zw.servo.SlidingSurface(K, bound=BOUND, layer=LAYER, mismatch=MISMATCH)
 ROBUST = zw.servo.Robust(K, bound=BOUND + 0.75 * K * LAYER, layer=LAYER, mismatch=MISMATCH)
-"""Of d₀: (m₀/m − 1)(ẍ_d − 2 k ė − k² e) in place of the first term."""
+"""Its bound is that of d₀, with (m₀/m − 1)(ẍ_d − 2 k ė − k² e) in place of the first term of d."""
 LEARNS = zw.servo.Adaptive(4.0, growth=400.0, leakage=4.0, layer=0.02, mismatch=MISMATCH)
 LARGEST = 0.3
-"""Bound of |y| under `LEARNS` from which ρ follows, and which follows from ρ in turn."""
+"""Bound of |y| under `LEARNS`: it determines ρ, and ρ in turn implies this bound."""
 RHO = 0.25 * (1 + 4.0**2 * LARGEST + 64.0 * LARGEST) + 1.25 * (0.5 * (1 + LARGEST) + 1.0)
 TURNING = zw.servo.SlidingSurface(1.0, bound=0.5, layer=0.02, mismatch=0.2)
 
 
 class Uncertain(NamedTuple):
-    """A loop whose plant has other parameters than its controller believes.
+    """A loop whose plant has other parameters than its controller assumes.
 
     Attributes:
-        model: what the controller believes.
+        model: model with the parameters that the controller assumes.
         start: q and v.
-        over: parameters that are drawn, as of `zw.monte_carlo`.
-        bounds: of the largest error and what else is stated.
-        outputs: the same of a motion (t, q, v).
-        near: share of the first bound that the worst draw exceeds, so that the bound means
-            something.
+        over: distributions of the drawn parameters, as in `zw.monte_carlo`.
+        bounds: stated bounds by name, the first one of the largest error.
+        outputs: the bounded quantities as functions of a motion (t, q, v).
+        near: fraction of the first bound that the worst draw must exceed, so that the bound is not
+            trivially large.
         duration, samples, rtol: of each run.
-        beyond: parameters outside of what the law assumes, and how long they act [s].
+        beyond: parameters that violate the assumptions of the law, and the duration [s] of a run
+            with them.
     """
 
     model: zw.Model
@@ -55,7 +57,7 @@ class Uncertain(NamedTuple):
     beyond: tuple[Mapping[str, float], float]
 
     def drawn(self, cases: int) -> dict[str, np.ndarray]:
-        """Each output of as many systems as are drawn, shape (cases,)."""
+        """Draw systems and return each output, shape (cases,)."""
         study = zw.monte_carlo(
             zw.Loop(model=self.model),
             self.model,
@@ -71,8 +73,8 @@ class Uncertain(NamedTuple):
         return {name: np.asarray(study.dataset[name]) for name in self.outputs}
 
     def outside(self) -> tuple[float, tuple[str, ...]]:
-        """The first output of a system outside of what the law assumes, and what its run warns
-        of.
+        """Return the first output of a system that violates the assumptions of the law, and the
+        warnings of its run.
         """
         params, duration = self.beyond
         loop = zw.Loop(model=self.model)
@@ -83,7 +85,7 @@ class Uncertain(NamedTuple):
 
 
 def mass(gain) -> tuple[zw.Model, zw.Servo]:
-    """A mass on a spring under an unknown load, which is to follow sin t."""
+    """A mass on a spring that has to follow sin t under an unknown load."""
     force = lambda q, v, t, p: -p["spring"] * q + p["load"] * jnp.sin(p["pitch"] * t)
     system = zw.System(1, lambda q, t, p: p["m"] * jnp.ones(1), force, coordinates=("x",))
     follow = zw.Holonomic(lambda q, t, p: q[0] - jnp.sin(t), name="follow")
@@ -100,7 +102,7 @@ def _error(t, q, v) -> float:
 
 
 def smooth() -> Uncertain:
-    """`SlidingSurface`; a load of 20 N where 1 N is assumed is outside."""
+    """`SlidingSurface`, which assumes loads up to 1 N; a load of 20 N violates this."""
     model, servo = mass(SURFACE)
     return Uncertain(
         model.with_parts(servo=servo),
@@ -117,7 +119,7 @@ def smooth() -> Uncertain:
 
 
 def layer() -> Uncertain:
-    """`Robust`, from a start on the path."""
+    """`Robust`, with a start on the path."""
     model, servo = mass(ROBUST)
     bounds = {"error": float(ROBUST.ultimate_bound(2))}
     made = smooth()._replace(model=model.with_parts(servo=servo), bounds=bounds)
@@ -125,8 +127,8 @@ def layer() -> Uncertain:
 
 
 def learned() -> Uncertain:
-    """`Adaptive`, which knows neither ρ nor a bound of anything; ρ is that of what is drawn. A load
-    of 150 N is outside.
+    """`Adaptive`, which knows no bound of the uncertainty; ρ is the bound of the drawn systems. A
+    load of 150 N violates it.
     """
     found = zw.servo.with_found_degrees(*mass(LEARNS), [0.0], [1.0])
     bounds = {"error": LEARNS.error_bound(RHO), "end": LEARNS.ultimate_bound(RHO)}
@@ -145,8 +147,8 @@ def learned() -> Uncertain:
 
 
 def limits() -> Uncertain:
-    """`within` under `Robust`: loads up to 2 N on 1 kg do not move y beyond its start, 3 N do."""
-    # slopes of T are below 21 where |y| ≤ 0.02, so that 2 m/s² are at most 42 of φ
+    """`within` with `Robust`: loads up to 2 N on 1 kg do not move y beyond its start, 3 N do."""
+    # the slope of T is below 21 for |y| ≤ 0.02, so that 2 m/s² change φ̈ by at most 42
     robust = zw.servo.Robust(6.0, bound=42.0, layer=0.2)
     load = lambda q, v, t, p: p["load"] * jnp.sin(p["pitch"] * t) * jnp.ones(1)
     system = zw.System(1, lambda q, t, p: jnp.ones(1), load)
@@ -156,7 +158,7 @@ def limits() -> Uncertain:
         zw.Model(system, params={"load": 0.0, "pitch": 1.0}, servo=servo, name="point"),
         ([0.02], [0.0]),
         {"load": "-2:2", "pitch": "0.3:8"},
-        # φ of the start, which does not grow; and the round-off of a sample
+        # φ of the start, which does not grow, plus the round-off of a sample
         {"far": float(row.phi.reached(np.log(0.12 / 0.08))[1]) + 1e-9},
         {"far": lambda t, q, v: float(np.max(np.abs(q)))},
         0.99,
@@ -168,8 +170,8 @@ def limits() -> Uncertain:
 
 
 def formation() -> Uncertain:
-    """A satellite of the gallery over an orbit: a mass off by a tenth, the oblateness of the Earth
-    (1.2e-2 m/s²) and drag; 0.2 N/(m/s) of drag are outside.
+    """A satellite of the gallery over one orbit: its mass is off by a tenth, and the controller
+    ignores the oblateness of the Earth (1.2e-2 m/s²) and drag; a drag of 0.2 N/(m/s) is too large.
     """
     member = zw.gallery.load("formation")
     (gain,) = member.model.servo.gains.values()
@@ -193,12 +195,12 @@ def formation() -> Uncertain:
 
 
 def _attitude(t):
-    """A turn about a tilted axis that the bodies are to make together."""
+    """Prescribed rotation of both bodies about a tilted axis."""
     return rotation.exponential(0.4 * jnp.array([0.48, 0.6, 0.64]) * t)
 
 
 def _turned_off(t, q, v) -> float:
-    """How far the bodies are from the attitude that they are to have, 2 × the vector part."""
+    """Deviation of the bodies from the prescribed attitude: 2 × the vector part of the rotation."""
     w = 0.4 * np.array([0.48, 0.6, 0.64])
     half = 0.5 * np.outer(t, w)
     angle = np.linalg.norm(half, axis=1, keepdims=True)
@@ -211,8 +213,9 @@ def _turned_off(t, q, v) -> float:
 
 
 def tumbling() -> Uncertain:
-    """Two bodies with springs between their attitudes that turn together, under `SlidingSurface`;
-    moments of inertia, springs and loads are uncertain. A load of 8 N m is outside.
+    """Two bodies that rotate together, with springs between their attitudes, under
+    `SlidingSurface`. Moments of inertia, springs and loads are uncertain; a load of 8 N m violates
+    the assumptions.
     """
     bodies = RigidBodies(
         [Body("a", 10.0, (2.0, 3.0, 4.0)), Body("b", 8.0, (1.5, 1.5, 2.0))],
@@ -220,7 +223,7 @@ def tumbling() -> Uncertain:
     )
 
     def scaled(p):
-        """Parameters with the moments that are drawn."""
+        """Parameters with the drawn moments of inertia."""
         return {**p, "inertia": p["inertia"] * jnp.stack([p["part of a"], p["part of b"]])[:, None]}
 
     def force(q, v, t, p):
@@ -269,4 +272,4 @@ UNCERTAIN = {
     "formation": formation,
     "tumbling bodies": tumbling,
 }
-"""Every law that states a bound of its error."""
+"""All control laws that state a bound of their error."""
