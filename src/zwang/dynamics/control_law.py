@@ -103,6 +103,12 @@ class AbstractControlLaw(Record):
         """Return B."""
 
     @abc.abstractmethod
+    def force_of(self, s: State, p, u: Float[Array, " nu"]) -> Float[Array, " nv"]:
+        """Return the force on the system at a state under a control: `B u`, and what the states of
+        the law apply.
+        """
+
+    @abc.abstractmethod
     def choose(
         self,
         passive: Dynamics,

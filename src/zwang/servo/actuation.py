@@ -58,6 +58,9 @@ class AbstractActuated(AbstractControlLaw):
         B = returned(B, "actuation(q, t, p)", integers=True, lists=True)
         return jnp.asarray(B, jnp.float64)
 
+    def force_of(self, s, p, u):
+        return self.actuation_matrix(s.q, s.t, p) @ u
+
     def names(self, nu):
         return tuple(f"u{i}" for i in range(nu)) if self.actuators is None else self.actuators
 

@@ -90,6 +90,11 @@ class ExtendedServo(AbstractControlLaw):
     def actuation_matrix(self, q, t, p):
         return self.servo.actuation_matrix(q, t, p)
 
+    def force_of(self, s, p, u):
+        held = self.chains.held(s.q, s.v, s.t, p)
+        pushed = self.chains.pushed(self.actuation, s.q, s.t, p, held)
+        return self.actuation_matrix(s.q, s.t, p) @ u + pushed
+
     def residual_units(self):
         return self.servo.residual_units()
 

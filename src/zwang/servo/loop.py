@@ -232,13 +232,16 @@ class AbstractForeign(AbstractControlLaw):
     def actuation_matrix(self, q, t, p):
         return self.law.actuation_matrix(q, t, p)
 
+    def force_of(self, s, p, u):
+        return self.law.force_of(s, p, u)
+
     @abc.abstractmethod
     def input_at(self, s: State) -> Float[Array, " nu"]:
         """u at a state of the plant."""
 
     def choose(self, passive, eq, before=None, elapsed=0.0) -> Applied:
-        u, s = self.input_at(eq.state), eq.state
-        return Applied(eq, u, self.actuation_matrix(s.q, s.t, passive.p) @ u)
+        u = self.input_at(eq.state)
+        return Applied(eq, u, self.force_of(eq.state, passive.p, u))
 
     def diagnose(self, passive, choice, u=None) -> Control:
         # the law's own choice at this state shows which constraints could be met
