@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar o
 	-c constraints.txt
 # How far an installation is, a line for every twenty packages.
 HOW_FAR := awk '/^Collecting/ && ++n % 20 == 0 { print "  " n " packages found"; fflush() } \
-	/^Installing collected/ { print "  installing " n " packages"; fflush() }'
+	/^Installing collected/ { print "  packages to install: " NF - 3; fflush() }'
 
 # Debian packages that the library or its tests need beyond Python and make, separated by spaces.
 # Chromium opens view.html in the tests; gcc compiles the C that zwang writes.

@@ -1,4 +1,6 @@
-"""A call whose arguments do not fit the function ends in one sentence; other errors pass."""
+"""A call with arguments that do not fit the function raises one sentence; other errors pass
+unchanged.
+"""
 
 import re
 
@@ -43,8 +45,27 @@ START = ([1.0], [0.0])
             "zw.System has no argument 'mass'; there are: nq, mass_matrix, force",
         ),
         (lambda m: zw.Holonomic(), "zw.Holonomic needs phi: zw.Holonomic(phi)."),
+        (
+            lambda m: zw.methods.Dopri8(rtol=1e-9),
+            "zw.methods.Dopri8 has no argument 'rtol'; it takes none.",
+        ),
+        (
+            lambda m: zw.methods.Dopri8(1e-9),
+            "zw.methods.Dopri8 takes no arguments, got 1: zw.methods.Dopri8().",
+        ),
     ],
-    ids=["no such argument", "too many", "missing", "twice", "none", "motion", "class", "bare"],
+    ids=[
+        "no such argument",
+        "too many",
+        "missing",
+        "twice",
+        "none",
+        "motion",
+        "class",
+        "bare",
+        "method",
+        "method in place",
+    ],
 )
 def test_arguments_that_do_not_fit_end_in_one_sentence(call, says):
     with pytest.raises(ModelError, match=re.escape(says)):

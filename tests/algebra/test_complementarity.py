@@ -1,4 +1,6 @@
-"""Linear complementarity problems beside SciPy's least squares with a sign, and by enumeration."""
+"""Linear complementarity problems compared with SciPy's nonnegative least squares, and with
+enumeration.
+"""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Every end of a run, every warning and every error is explained by a section of one page."""
+"""One page explains every end of a run, every warning and every error."""
 
 import ast
 import functools
@@ -44,6 +44,20 @@ def test_words_of_messages_are_said_by_the_library():
     texts += [x.sentence for x in Result]
     own = [x for x in messages().values() if not x.modules and x.code != OF_ANY]
     assert not [x.code for x in own if not any(map(x.says, texts))]
+
+
+WARNED_IN = ("energy", "servo_warnings", "warnings")
+"""Files of `zwang.simulation.results` whose sentences are the warnings of a run."""
+
+
+def test_every_warning_of_a_run_has_a_section():
+    known = [x for x in messages().values() if not x.modules and x.code != OF_ANY]
+    texts = [x for name in WARNED_IN for x in sentences()[f"simulation/results/{name}.py"]]
+    warned = [x for x in texts if x.endswith(".")]
+    assert len(warned) > 10
+    ended = f"is not kept at … {Result.NOT_KEPT.sentence}"  # which closes with that of an end
+    said = [ended if "is not kept at" in x else x for x in warned]
+    assert not [x for x in said if not any(message.says(x) for message in known)]
 
 
 SHARED = ("zwang.inputs", "zwang.analysis.inputs", "zwang.analysis.subject", "zwang.objects.extras")
@@ -134,3 +148,14 @@ def test_a_wrong_argument_of_a_command_is_explained(tmp_path):
         refused = zwang(*words)
         assert refused.code == 2 and refused.err.rstrip().endswith(f"(zwang explain {code}).")
         assert zwang("explain", refused.err.strip()).out == zwang("explain", code).out
+
+
+def test_a_function_in_a_file_is_explained_as_in_python(tmp_path):
+    answer = zwang("check", write(tmp_path, PENDULUM.replace("q @ q", "q @ lenght", 1)))
+    assert answer.code == 2 and "lenght" in answer.err
+    assert answer.err.rstrip().endswith("(zwang explain functions).")
+
+
+def test_a_choice_that_does_not_exist_is_named_without_the_words_of_the_parser():
+    answer = zwang("export", "pendulum", "--as", "cc")
+    assert answer.code == 2 and "'--as': 'cc' is not one of 'c', 'fmu2'" in answer.err

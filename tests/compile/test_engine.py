@@ -1,4 +1,4 @@
-"""Programs are native code where all of their operations are known, and say why where not."""
+"""Programs are native code if all of their operations are known, and otherwise state the reason."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Whatever is given to a public function or class, nothing but a sentence comes out of it."""
+"""Every argument of a wrong kind to a public function or class gives an error of one sentence."""
 
 from __future__ import annotations
 
@@ -144,6 +144,9 @@ def test_rates_of_each_row_are_numbers_too():
         {"pseudoinverse": zw.methods.Sparse(proximal=zw.methods.Proximal(sweeps=True))},
         {"drift": zw.methods.Projection(iterations=None)},
         {"drift": zw.methods.Projection(iterations=0)},
+        {"drift": zw.methods.Projection(stabilization=zw.methods.SVD())},
+        {"drift": zw.methods.Stabilized(5.0)},
+        {"pseudoinverse": zw.methods.Sparse(proximal=1e-10)},
         {"drift": zw.methods.Baumgarte(None, 1.0)},
         {"drift": zw.methods.Baumgarte(-5.0, 5.0)},
         {"drift": zw.methods.Baumgarte(np.array([-5.0]), 5.0)},

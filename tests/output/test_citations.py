@@ -1,4 +1,4 @@
-"""BibTeX for what a run used."""
+"""BibTeX entries for the methods that a run used."""
 
 import re
 
@@ -40,6 +40,14 @@ def test_a_run_is_cited_by_its_methods():
     assert text.count("{") == text.count("}")
     assert "% integrator Tsit5" in text and "% drift Projection" in text
     assert "doi = {10.1016/j.camwa.2011.06.002}" in text
+    assert "url = {https://doi.org/10.1016/j.camwa.2011.06.002}" in text
+
+
+def test_a_doi_has_the_form_of_one():
+    """A prefix of the registrar and a suffix, as they are resolved, without an address."""
+    found = [fields["doi"] for _, fields in ENTRIES.values() if "doi" in fields]
+    assert len(found) > 15
+    assert [x for x in found if not re.fullmatch(r"10\.\d{4}/[^\s{}%]+", x)] == []
 
 
 def test_only_runs_are_cited():

@@ -2,7 +2,7 @@
 
 Every function takes a value and the name of the argument. It returns the value in the form that the
 library uses, or raises a `ModelError` with the value, the expected value, and how to write it. All
-of them run once per call on the host and compile nothing; of traced numbers only the shape is
+of them run once per call on the host and compile nothing; for traced numbers only the shape is
 checked.
 """
 
@@ -188,12 +188,14 @@ def _refuse_kinds(value: object, name: str) -> None:
 
     JAX would not count None among the numbers of a record, and would compile 2.5 sweeps. Negative
     thresholds, rates and tolerances would silently give a wrong rank or a growing error. The least
-    value of an integer is 0, or stated in the `metadata` of its field.
+    value of an integer is 0, or stated in the `metadata` of its field, as is the kind of a part.
     """
     if not dataclasses.is_dataclass(value):
         return
     for field in dataclasses.fields(value):
         given, said = getattr(value, field.name), f"{name}: {field.name}"
+        if "kind" in field.metadata:
+            optional(given, field.metadata["kind"], said, field.metadata["example"])
         if dataclasses.is_dataclass(given):
             _refuse_kinds(given, name)
         elif field.type == "int":

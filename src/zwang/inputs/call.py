@@ -98,8 +98,12 @@ def _misfit(name: str, signature: inspect.Signature, args: tuple, kwargs: Mappin
     by_name = [x.name for x in takes if x.kind is inspect.Parameter.KEYWORD_ONLY]
     for key in kwargs:
         if key not in signature.parameters:
-            return f"{name} has no argument {key!r}{did_you_mean(key, [*places, *by_name])}"
+            known = [*places, *by_name]
+            ends = did_you_mean(key, known) if known else "; it takes none."
+            return f"{name} has no argument {key!r}{ends}"
     if len(args) > len(places):
+        if not places and not by_name:
+            return f"{name} takes no arguments, got {len(args)}: {name}()."
         rest = f"; give the others by name: {', '.join(f'{x}=' for x in by_name)}"
         return (
             f"{name} takes {len(places)} arguments without a name ({', '.join(places)}), "

@@ -39,6 +39,7 @@ ENTRIES = {
             "volume": "462",
             "pages": "2097--2117",
             "year": "2006",
+            "doi": "10.1098/rspa.2006.1662",
         },
     ),
     "campbell1979": (
@@ -213,6 +214,7 @@ ENTRIES = {
             "volume": "2",
             "pages": "15--22",
             "year": "1960",
+            "doi": "10.1137/1002004",
         },
     ),
     "bjorck1967": (
@@ -343,7 +345,8 @@ def cite(run: Run) -> str:
         run: a run, also a loaded one.
 
     Returns:
-        BibTeX, an entry for each source, with a comment that says what it is cited for.
+        BibTeX, an entry for each source, with its doi and url where it has one, and a comment that
+        says what it is cited for.
 
     Raises:
         ModelError: if the argument is not a run.
@@ -383,6 +386,8 @@ def _bibtex(key: str, reasons: list[str]) -> str:
     kind, fields = ENTRIES[key]
     if key == SOFTWARE:
         fields = {**fields, "version": __version__}
+    if "doi" in fields:
+        fields = {**fields, "url": f"https://doi.org/{fields['doi']}"}
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items()]
     why = ", ".join(dict.fromkeys(reasons))
     return "\n".join([f"% {why}", f"@{kind}{{{key},", *lines, "}"])

@@ -20,10 +20,10 @@ from zwang.plots.layout import (
     SMALL_TEXT,
     START,
     TEXT,
-    TINY_TEXT,
     Place,
     layout,
 )
+from zwang.plots.names import ASCENT, names
 from zwang.plots.points import lone
 
 STYLE: dict[Any, Any] = {
@@ -118,29 +118,22 @@ def _draw(axes, at: Place) -> None:
     axes.set_ylabel(plain(at.panel.ylabel))
     axes.yaxis.set_label_coords((NAME - at.left) / at.x.length, 0.5)
     for mark in at.panel.marks:
-        for i, x in enumerate(mark.x):
+        for x in mark.x:
             axes.axvline(x, color=mark.color, lw=0.9, ls=_dashes(mark.dash, 0.9), zorder=0.6)
-            if i < len(mark.names):
-                name = {
-                    "xy": (x, 0.97 - 0.1 * (i % 3)),
-                    "xycoords": axes.get_xaxis_transform(),
-                    "va": "top",
-                    "fontsize": TINY_TEXT,
-                }
-                axes.annotate(
-                    plain(mark.names[i]),
-                    xytext=(2, 0),
-                    textcoords="offset points",
-                    color=mark.color,
-                    **name,
-                )
     handles = [_curve(axes, curve) for curve in at.panel.drawn]
-    for label in at.panel.labels:
-        right, up = label.shift
-        turned = {"xytext": (-right, up), "ha": "right"}
-        place = turned if at.turned(label) else {"xytext": (right, up)}
-        place |= {"textcoords": "offset points", "fontsize": SMALL_TEXT}
-        axes.annotate(plain(label.text), label.point, color=label.color, **place)
+    for name in names(at):
+        edge = name.y is None
+        axes.annotate(
+            plain(name.text),
+            (name.x, 1.0 if edge else name.y),
+            xycoords=axes.get_xaxis_transform() if edge else "data",
+            xytext=(name.right, name.up + ASCENT * name.size),
+            textcoords="offset points",
+            ha="right" if name.side == "end" else "left",
+            va="top",
+            color=name.color,
+            fontsize=name.size,
+        )
     if at.empty:
         axes.text(
             0.5, 0.5, NOTHING, transform=axes.transAxes, ha="center", va="center", color=MUTED

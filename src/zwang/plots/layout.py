@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from zwang.plots.axis import Axis, axis
-from zwang.plots.data import Label, Panel, Picture
+from zwang.plots.data import Panel, Picture
 
 INCH = 72.0
 LEFT_MARGIN, RIGHT_MARGIN, TOP, BOTTOM, GAP, ROW, TITLE = 52.0, 8.0, 7.0, 31.0, 14.0, 12.0, 16.0
@@ -59,11 +59,6 @@ class Place:
     def points(self, x, y) -> tuple[np.ndarray, np.ndarray]:
         """Positions of points on the page."""
         return self.left + self.x.at(x), self.bottom - self.y.at(y)
-
-    def turned(self, label: Label) -> bool:
-        """Return whether a label is left of its point, as it would leave the page otherwise."""
-        begin = float(self.points(*label.point)[0]) + label.shift[0]
-        return begin + wide(label.text) > self.left + self.x.length + RIGHT_MARGIN
 
     @property
     def empty(self) -> bool:

@@ -26,6 +26,7 @@ from zwang.plots.layout import (
     layout,
     wide,
 )
+from zwang.plots.names import LINE, names
 from zwang.plots.points import fewer, lone, path
 
 COLORS = {
@@ -178,29 +179,13 @@ def spots(x: np.ndarray, y: np.ndarray, curve: Curve, marker: str, size: float) 
 
 
 def marked(at: Place, mark: Mark) -> list[str]:
-    """Vertical lines with names at alternating heights."""
+    """The vertical lines of a mark."""
     ups = "".join(f"M{at.left + x:.2f} {at.top:.2f}v{at.y.length:.2f}" for x in at.x.at(mark.x))
-    parts = [
+    return [
         element(
             "path", d=ups, stroke=mark.color, stroke_width=0.9, stroke_dasharray=dashes(mark.dash)
         )
     ]
-    for i, (x, name) in enumerate(zip(at.x.at(mark.x), mark.names, strict=False)):
-        # Names near the right edge are written to the left of their line.
-        rows, late = name.split("\n"), x > 0.75 * at.x.length
-        for j, row in enumerate(rows):
-            y = at.top + 8 + TINY_TEXT * 1.15 * (j + i % 3 * len(rows))
-            parts.append(
-                text(
-                    at.left + x + (-3 if late else 3),
-                    y,
-                    row,
-                    mark.color,
-                    TINY_TEXT,
-                    "end" if late else "start",
-                )
-            )
-    return parts
 
 
 def legend(at: Place) -> list[str]:
@@ -232,13 +217,15 @@ def legend(at: Place) -> list[str]:
 
 
 def labels(at: Place) -> list[str]:
-    """Texts at points, and one in the middle of an empty panel."""
+    """Names of labels and marks, and a text in the middle of an empty panel."""
     x, y = at.left + at.x.length / 2, (at.top + at.bottom) / 2
     parts = [text(x, y, NOTHING, MUTED, TEXT, "middle")] if at.empty else []
-    for label in at.panel.labels:
-        (x, y), (right, up) = at.points(*label.point), label.shift
-        side = (x - right, "end") if at.turned(label) else (x + right, "start")
-        parts.append(text(side[0], y - up, label.text, label.color, SMALL_TEXT, side[1]))
+    for name in names(at):
+        x = at.left + float(at.x.at(name.x)) + name.right
+        y = (at.top if name.y is None else at.bottom - float(at.y.at(name.y))) - name.up
+        for i, row in enumerate(name.text.split("\n")):
+            down = LINE * name.size * i
+            parts.append(text(x, y + down, row, name.color, name.size, name.side))
     return parts
 
 

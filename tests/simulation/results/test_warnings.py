@@ -1,4 +1,4 @@
-"""What a user must know of a run stands in `run.warnings`, and nothing else does."""
+"""`run.warnings` contains everything that a user must know about a run, and nothing else."""
 
 import json
 
@@ -10,6 +10,7 @@ import zwang as zw
 from tests.servo.models import closed, distance_servo, two_masses
 from zwang import gallery
 from zwang.simulation.results import Run
+from zwang.simulation.results.energy import energy_of
 
 
 def late(**options):
@@ -38,6 +39,15 @@ def test_a_run_is_printed_with_its_result_and_its_warnings(limited):
         assert part in shown
     assert all(sentence in shown for sentence in limited.warnings)
     assert repr(limited).count("\n") == 0 and "two masses" in repr(limited)
+
+
+def test_a_run_whose_samples_determine_the_steps_says_so():
+    """A smaller tolerance then changes nothing."""
+    said = "samples, not rtol, determine their length"
+    example = zw.gallery.load("pendulum")
+    assert said in str(example.run(duration=1.0, samples=101, rtol=1e-4))
+    assert said not in str(example.run(duration=1.0, samples=2, rtol=1e-10))
+    assert said not in str(example.run(duration=1.0, samples=101, step=1e-2))
 
 
 def test_warnings_are_stored_with_the_dataset(limited, tmp_path):
@@ -69,6 +79,50 @@ def test_a_start_that_was_moved_visibly_is_warned_of():
     assert moved.startswith("the start was moved onto the constraints (q by up to ")
     assert "more than rtol = 1e-08" in moved
     assert pendulum_from([0.6, -0.8]).warnings == ()
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e3])
+def test_the_energy_of_a_system_at_rest_changes_by_round_off_without_a_warning(unit):
+    """Weights hang on rods from their own pins: neither they nor their energy, which is measured
+    from where they hang, tell what the round-off of the rods is beside.
+    """
+    gravity, length = 9.81 * unit, 0.7 * unit
+    rods = lambda q, t, p: jnp.stack(
+        [q[0] ** 2 + (q[1] - length) ** 2, (q[0] - q[2]) ** 2 + (q[1] - q[3]) ** 2]
+    )
+    weight = jnp.array([0.0, -2.0 * gravity, 0.0, -3.0 * gravity])
+    system = zw.System(
+        nq=4,
+        mass_matrix=lambda q, t, p: jnp.array([2.0, 2.0, 3.0, 3.0]),
+        force=lambda q, v, t, p: weight,
+        potential=lambda q, t, p: -weight @ (q + jnp.array([0.0, 0.0, 0.0, length])),
+    )
+    rod = zw.Holonomic(lambda q, t, p: rods(q, t, p) - length**2, name="rod")
+    hanging = [1e-17 * unit, 0.0, 0.0, -length]
+    run = zw.simulate(zw.Model(system, [rod]), hanging, np.zeros(4), duration=3.0, samples=31)
+    energy = energy_of(run, run.variables)
+    assert energy.conserved and energy.drift <= energy.unresolved and run.warnings == ()
+    # ‖Q_c‖ of both weights times the length along which the rods turn is of this size
+    assert 1e-13 < energy.unresolved / (5.0 * gravity * length) < 1e-11
+
+
+def test_a_table_that_rests_on_its_legs_has_no_warning():
+    assert gallery.load("table-on-four-legs").run().warnings == ()
+
+
+def test_a_lost_energy_is_warned_of_however_small_the_oscillation():
+    """Steps of 0.5 s lose some per cent of what a pendulum of 1e-3 rad has."""
+    system = zw.System(
+        nq=2,
+        mass_matrix=lambda q, t, p: jnp.ones(2),
+        force=lambda q, v, t, p: jnp.array([0.0, -9.81]),
+        potential=lambda q, t, p: 9.81 * q[1],
+    )
+    rod = zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")
+    start = [np.sin(1e-3), -np.cos(1e-3)]
+    coarse = {"step": 0.5, "samples": 5, "integrator": zw.methods.Tsit5()}
+    run = zw.simulate(zw.Model(system, [rod]), start, [0.0, 0.0], duration=2.0, **coarse)
+    assert run.warnings[0].startswith("the energy should stay as it is but changes by ")
 
 
 def test_a_warning_known_when_the_run_is_made_comes_first(limited):

@@ -6,6 +6,7 @@ from jaxtyping import Array, Float
 
 from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse
 from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.objects.record import field
 from zwang.thresholds import SMALL_PART
 
 FEW_SPARSE_ROWS = 1000
@@ -26,7 +27,9 @@ class Sparse(AbstractPseudoinverse):
             damping for many rows (`FEW_SPARSE_ROWS`).
     """
 
-    proximal: Proximal | None = None
+    proximal: Proximal | None = field(
+        default=None, metadata={"kind": Proximal, "example": "zw.methods.Proximal()"}
+    )
 
     def suited(self, m: int) -> Sparse:
         """Return the method with the damping for m rows, unless one was given."""

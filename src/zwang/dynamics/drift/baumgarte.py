@@ -17,6 +17,7 @@ from zwang.dynamics.drift.base import (
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 from zwang.inputs.call import misfits_named
+from zwang.objects.record import field
 
 
 class BaumgarteGains(AbstractStabilization):
@@ -61,7 +62,10 @@ class Stabilized(AbstractDrift):
             round-off and the initial violation grow (linearly, `Φ(t) = Φ₀ + t Φ̇₀`).
     """
 
-    stabilization: AbstractStabilization | None = None
+    stabilization: AbstractStabilization | None = field(
+        default=None,
+        metadata={"kind": AbstractStabilization, "example": "zw.methods.BaumgarteRates(5.0, 5.0)"},
+    )
 
     def equation(self, dynamics: Dynamics, state: State, treated: bool = True):
         A, phi, psi = dynamics.linearized(state)

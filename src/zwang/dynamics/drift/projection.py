@@ -42,7 +42,10 @@ class Projection(AbstractDrift):
 
     iterations: int = field(static=True, default=8, metadata={"least": 1})
     velocity_corrections: int = field(static=True, default=3)
-    stabilization: AbstractStabilization | None = None
+    stabilization: AbstractStabilization | None = field(
+        default=None,
+        metadata={"kind": AbstractStabilization, "example": "zw.methods.BaumgarteRates(5.0, 5.0)"},
+    )
     projects = True
 
     def equation(self, dynamics: Dynamics, state: State, treated: bool = True):

@@ -1,4 +1,4 @@
-"""How well a run kept its energy."""
+"""Energy balance of a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.simulation.results.variables import Variables
-from zwang.thresholds import AGREEMENT, SMALL_PART
+from zwang.thresholds import AGREEMENT, SMALL_PART, SOLUTION_ERROR
 
 if TYPE_CHECKING:
     from zwang.simulation.results.record import Run
@@ -16,31 +16,34 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Energy:
-    """How well the energy was kept.
+    """Energy balance of a run.
 
     Attributes:
-        drift: max |E − E₀| [J]; of a conservative system it is the integrator's error.
-        balance: max |E − E₀ − work| [J]; the work by a spline over the samples.
-        doubt: how far that work is from that by every other sample [J]: a balance below it tells of
-            the samples, not of the run.
+        drift: max |E − E₀| [J]; for a conservative system it is the error of the integrator.
+        balance: max |E − E₀ − work| [J]; the work is that of a spline over the samples.
+        doubt: difference of that work from the work over every other sample [J]: a smaller balance
+            is an error of the sampling, not of the run.
         scale: largest kinetic energy [J].
-        conserved: whether the system has a potential and nothing else does work.
+        unresolved: change of the energy that round-off alone explains [J]: `SOLUTION_ERROR` of the
+            energy that forces could exchange. At rest the kinetic energy is below it.
+        conserved: whether the system has a potential and no other force does work.
         unit: unit of energy.
-        potential: whether the system has a potential; its energy is that of motion otherwise.
+        potential: whether the system has a potential; without one, its energy is kinetic energy.
     """
 
     drift: float
     balance: float
     doubt: float
     scale: float
+    unresolved: float
     conserved: bool
     unit: str
     potential: bool
 
     @property
     def warning(self) -> str:
-        """A sentence if energy was lost or gained that should have stayed, else empty."""
-        if not self.conserved or self.drift <= SMALL_PART * self.scale:
+        """A sentence if energy that should be conserved was lost or gained, else empty."""
+        if not self.conserved or self.drift <= max(SMALL_PART * self.scale, self.unresolved):
             return ""
         return (
             f"the energy should stay as it is but changes by {self.drift:.3g} {self.unit} "
@@ -51,23 +54,33 @@ class Energy:
 
 
 def energy_of(run: Run, data: Variables) -> Energy:
-    """The energy of a run at its samples."""
+    """Return the energy balance of a run at its samples."""
     energy, balance = data["energy"].values, data["energy_balance"].values
     scale = float(np.max(np.abs(data["kinetic_energy"].values), initial=0.0))
     span = float(run.t[-1] - run.t[0])
     powers = ("applied_power", "constraint_power", "nonideal_power", "control_power")
     working = sum(np.max(np.abs(data[name].values)) for name in powers if name in data) * span
     working += sum(abs(s.energy_loss) for s in run.switches)
+    # Forces could exchange the size of all constraint forces, √(Q_c · M⁻¹ Q_c), which at rest is
+    # that of the forces that they carry, times the length along which the constraints turn.
+    caused = data["acceleration"].values - data["free_acceleration"].values
+    work = np.sum(data["constraint_force"].values.sum(axis=1) * caused, axis=1)
+    assert (scales := run.flow.dynamics.scales) is not None
+    turning = float(scales.inverse_length)  # zero without constraints
+    exchanged = float(np.sqrt(np.max(np.abs(work), initial=0.0))) / turning if turning > 0 else 0.0
+    largest = max(scale, float(np.max(np.abs(energy))))
+    unresolved = SOLUTION_ERROR * max(largest, exchanged)
     # work of applied and nonideal forces, relative to the largest energy, below which the energy
     # counts as conserved
     conserved = run.model.system.potential is not None and bool(
-        working <= AGREEMENT * max(scale, np.max(np.abs(energy)))
+        working <= max(AGREEMENT * largest, unresolved)
     )
     return Energy(
         float(np.max(np.abs(energy - energy[0]))),
         float(np.max(np.abs(balance))),
         float(data["energy_balance"].attrs["work_uncertainty"]),
         scale,
+        unresolved,
         conserved,
         data["energy"].attrs["units"],
         run.model.system.potential is not None,
