@@ -5,6 +5,7 @@ import pytest
 
 import zwang as zw
 from tests.crossed import some
+from zwang.robots import contacts
 
 G = 9.81
 URDF = """
@@ -86,6 +87,15 @@ def test_a_cylinder_of_a_file_falls_flat_on_the_ground(tmp_path):
     assert hit.time == pytest.approx(fall, abs=1e-11)
     after = 0.4 - fall
     assert run.v[-1, 0] == pytest.approx(0.5 * G * fall - G * after, abs=1e-9)
+
+
+def test_shapes_on_the_ground_are_traced_once_for_all_of_their_rows(tmp_path, monkeypatch):
+    """Not once for each friction: a robot with 150 of them took a minute to be made."""
+    seen, known = [], contacts.touch
+    monkeypatch.setattr(contacts, "touch", lambda *given: seen.append(given) or known(*given))
+    robot = read(tmp_path, FALLS, "urdf").with_contacts(ground=0.0, grip=0.5)
+    assert len(robot.model.constraints.members) > 8
+    assert len(seen) <= 3  # gaps, ways and sliding velocities
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 from jaxtyping import PyTree
 
+from zwang.compile.compatibility import trace_state_clean
 from zwang.compile.engine import is_native
 from zwang.native.instructions import SHARED, WRITTEN_OUT
 from zwang.objects.recent import Recent
@@ -84,13 +85,15 @@ def member_by_member(
     return single
 
 
-def traced_once(function: Callable) -> Callable:
+def traced_once(function: Callable, *, always: bool = False) -> Callable:
     """Trace a function once for all native programs that call it with arguments of equal shapes.
 
     Args:
         function: of pytrees, whose leaves that are not arrays can be hashed.
+        always: whether other traces share it, too: those that find the number of rows of a
+            constraint. It takes time where the function is short.
     """
-    return _traced(function, function.__name__)
+    return _traced(function, function.__name__, always)
 
 
 def shared_code(function: Callable) -> Callable:
@@ -111,12 +114,12 @@ def written_out(function: Callable) -> Callable:
     return _traced(function, f"{WRITTEN_OUT}{function.__name__}")
 
 
-def _traced(function: Callable, name: str) -> Callable:
+def _traced(function: Callable, name: str, always: bool = False) -> Callable:
     known: Recent[Callable] = Recent(MOST_TRACES)
 
     @functools.wraps(function)
     def called(*args):
-        if not is_native():
+        if not (is_native() or (always and not trace_state_clean())):
             return function(*args)
         arrays, fixed = partition(args)
         leaves, tree = jax.tree_util.tree_flatten(fixed)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -115,7 +116,7 @@ def resolved_contact(
     static, kinetic = coefficients(given, joints, where)
 
     # All rows at once, so that programs trace them once for all of their frictions.
-    @traced_once
+    @partial(traced_once, always=True)
     def slips(q, v, t, p):
         at, moving = value_and_rate(lambda q: pose(q, p), q, rate(q, v, t, p))
         return sliding(pair(at, p), at, moving)

@@ -10,7 +10,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr
 
 from zwang.native import rules as rules
@@ -145,7 +144,7 @@ def instructions_of(
     return b
 
 
-def _of_lanes(b: Builder, base: Value, like: ShapedArray, mutable: bool) -> Buffer:
+def _of_lanes(b: Builder, base: Value, like: jax.ShapeDtypeStruct, mutable: bool) -> Buffer:
     """Memory of an array with a batch axis."""
     if b.lanes == 1:
         return Buffer(base, mutable)

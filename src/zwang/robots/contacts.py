@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import jax.numpy as jnp
@@ -189,7 +190,7 @@ def _on_ground(
     names = [name for x in shapes for name in x.names]
 
     # of all rows at once, as programs trace it once for all of their frictions
-    @traced_once
+    @partial(traced_once, always=True)
     def rows(q, p) -> Touch:
         poses = tree.poses(q, p)
         each = (x.rows(poses[i], height) for x, i in zip(shapes, bodies, strict=True))
@@ -209,7 +210,7 @@ def _on_ground(
         return found
     owners = np.repeat(bodies, [len(x.names) for x in shapes])
 
-    @traced_once
+    @partial(traced_once, always=True)
     def slips(q, v, p):
         moves, lowest = tree.twists(q, v, p)[owners], rows(q, p).place
         lowest = lowest + jnp.array([0.0, 0.0, height])
