@@ -23,7 +23,8 @@ frames => {
     times.push(performance.now() - begun);
   }
   const sorted = [...times].sort((x, y) => x - y), at = part => sorted[Math.floor(part * frames)];
-  return { first: times[0], median: at(0.5), most: at(0.99), steps: zwang.steps() };
+  const steps = zwang.steps(), step = times.reduce((x, y) => x + y) / steps;
+  return { first: times[0], median: at(0.5), most: at(0.99), steps, step };
 }
 """
 DRAWN = """
@@ -73,7 +74,8 @@ def run() -> dict:
     results |= {"coordinates": model.system.nq, "bodies": 2 * LOOPS, "bytes": size}
     print(f"n-four-bar --set N={LOOPS}: {2 * LOOPS} bodies, {model.system.nq} coordinates")
     print(f"  computing a frame of 1/60 s [ms]: median {results['median']:.2f}, ", end="")
-    print(f"99 % within {results['most']:.2f}, the first {results['first']:.0f}")
+    print(f"99 % within {results['most']:.2f}, the first {results['first']:.0f}; ", end="")
+    print(f"a step {results['step']:.2f}")
     print(f"  frames a second drawn while simulating: {results['drawn']:.0f}, where ", end="")
     print(f"{results['processors idle']:.1f} processors are idle while it pauses")
     return results

@@ -49,6 +49,11 @@ def _options(kind: JointKind) -> str:
     return "".join(f", {name} = {_value(value)}" for name, value in kind.example.items())
 
 
+def _name(kind: JointKind) -> str:
+    """A name of the joint that formulas could use."""
+    return kind.name.replace("-", "_")
+
+
 def _pose(equations: JointEquations, d: int) -> str:
     """Where a body stands so that the rows of its joint vanish."""
     example = equations.example
@@ -67,7 +72,8 @@ def _single(kind: JointKind, world: str, equations: JointEquations) -> str:
         f'name = "{kind.name}"\nworld = "{world}"\n\n[bodies]\n'
         f"body = {{ mass = 1.0, inertia = {inertia}, {_pose(equations, d)}, "
         f"points = {{ tip = {_value(arm)} }} }}\n\n[joints]\n"
-        f'it = {{ kind = "{kind.name}", between = ["ground", "body"]{_options(kind)} }}\n\n'
+        f'{_name(kind)} = {{ kind = "{kind.name}", '
+        f'between = ["ground", "body"]{_options(kind)} }}\n\n'
         f'[forces]\npush = {{ on = "body.tip", effort = {_value(("0.5",) * d)} }}\n\n'
         f"[run]\nduration = {DURATION}\n"
     )
@@ -95,7 +101,8 @@ def _coupling(kind: JointKind, world: str) -> str:
     return (
         f'name = "{kind.name}"\nworld = "{world}"\n\n[bodies]\n{bodies}\n[ground]\n{ground}\n'
         f"[joints]\n{joints}"
-        f'it = {{ kind = "{kind.name}", joints = ["first", "second"]{_options(kind)} }}\n\n'
+        f'{_name(kind)} = {{ kind = "{kind.name}", '
+        f'joints = ["first", "second"]{_options(kind)} }}\n\n'
         f'[forces]\nturn = {{ joint = "first", effort = "0.2" }}\n\n'
         f"[run]\nduration = {DURATION}\n"
     )

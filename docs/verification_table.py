@@ -32,6 +32,8 @@ TITLES = {
     "contact": "Closed forms of contact",
     "random": "Random mechanisms with stops, play and dry friction",
     "analyses": "Analyses",
+    "control": "Control: closed forms and independent solutions",
+    "uncertain": "Control: stated bounds beside a thousand systems",
     "gradients": "Derivatives of whole runs",
     "pages": "Pages that simulate beside Python",
     **{name: f"Paper: {paper.citation}" for name, paper in PAPERS.items()},

@@ -1,4 +1,6 @@
-"""What every test shares: float64, one compile cache, patient hypothesis, a browser."""
+"""Common settings of all tests: float64, one compile cache, long deadlines of hypothesis, a
+browser.
+"""
 
 import collections
 import contextlib

@@ -1,4 +1,4 @@
-"""Parameters of a test that are combined with each other, or of which some are the default."""
+"""Combinations of parameters of a test; by default a selection that covers every value once."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Operations outside of programs, computed by NumPy instead of a program of XLA for each.
+"""Operations outside compiled programs, computed by NumPy instead of one XLA program each.
 
-JAX compiles an operation that no program holds for each shape that it meets, which takes 25 ms of a
-processor; tests and references meet thousands of them once. NumPy computes the first calls of such
-an operation of `jax.numpy` or `jax.lax`. What a test or the library compiles is left alone: `jit`,
-loops, factorizations, and everything with `ZWANG_ENGINE=xla`.
+JAX compiles an operation outside a program for each shape, which takes 25 ms of processor time;
+tests and references use thousands of these operations once. NumPy computes the first calls of such
+an operation of `jax.numpy` or `jax.lax`. Programs that a test or the library compiles are not
+affected: `jit`, loops, factorizations, and everything with `ZWANG_ENGINE=xla`.
 """
 
 from __future__ import annotations

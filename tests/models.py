@@ -1,4 +1,4 @@
-"""Small models shared by the tests of the core, so that each compiles once."""
+"""Small models for the tests of the core, shared so that each compiles once."""
 
 from __future__ import annotations
 

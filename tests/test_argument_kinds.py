@@ -1,4 +1,4 @@
-"""Each check of an argument takes what is right and names what is wrong; its limits are exact."""
+"""Each check of an argument accepts valid values and names invalid ones; its limits are exact."""
 
 import functools
 import re

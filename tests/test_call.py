@@ -1,4 +1,6 @@
-"""A call whose arguments do not fit the function ends in one sentence; other errors pass."""
+"""A call with arguments that do not fit the function raises one sentence; other errors pass
+unchanged.
+"""
 
 import re
 

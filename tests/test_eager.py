@@ -1,4 +1,4 @@
-"""What tests count as compiled."""
+"""Operations that tests count as compilations."""
 
 import jax
 import jax.numpy as jnp

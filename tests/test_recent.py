@@ -1,4 +1,4 @@
-"""Compiled programs at hand, a limited number of them."""
+"""The cache of compiled programs, with a limited number of entries."""
 
 import numpy as np
 import pytest

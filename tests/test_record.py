@@ -1,4 +1,4 @@
-"""The base of data: fields, pytrees, copies with other fields, and what is shown."""
+"""The base class of data: fields, pytrees, copies with other fields, and display."""
 
 import copy
 import dataclasses

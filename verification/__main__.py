@@ -17,6 +17,8 @@ SUITES = {
     "exact": "own",
     "ivp": "ivp",
     "analyses": "analyses",
+    "control": "control",
+    "uncertain": "control",
     "robots": "robots",
     "states": "robot_states",
     "legs": "legs",
@@ -35,6 +37,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="the suite's repository, cloned by you")
     parser.add_argument("--count", type=int, default=100, help="random: number of mechanisms")
     parser.add_argument("--span", type=float, default=100.0, help="random: length of a run [s]")
+    parser.add_argument("--cases", nargs="*", default=(), help="pages: these members alone")
     given = parser.parse_args()
     if given.suite in NEED_DATA and given.data is None:
         parser.error(f"{given.suite} compares with data of another project: give --data FOLDER")
@@ -42,9 +45,11 @@ def main() -> None:
     module = importlib.import_module(f"verification.{SUITES[given.suite]}")
     if given.suite == "random":
         made = module.lines(given.count, given.span)
+    elif given.suite == "pages":
+        made = module.lines(given.cases)
     else:
         made = module.lines(given.data if given.suite in NEED_DATA else given.suite)
-    keep(given.suite, made)
+    keep(given.suite, made, given.cases)
 
 
 if __name__ == "__main__":

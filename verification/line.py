@@ -49,10 +49,14 @@ def judged(difference: float, allowed: float) -> str:
     return AGREES if difference <= allowed else DIFFERS
 
 
-def keep(suite: str, lines: Sequence[Line]) -> None:
-    """Replace the lines of one suite in the file, and print them."""
+def keep(suite: str, lines: Sequence[Line], cases: Sequence[str] = ()) -> None:
+    """Replace the lines of one suite in the file, those of some cases alone if they are named, and
+    print them.
+    """
     kept = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
-    kept[suite] = [dataclasses.asdict(line) for line in lines]
+    others = [x for x in kept.get(suite, ()) if cases and x["case"] not in cases]
+    new = [dataclasses.asdict(line) for line in lines]
+    kept[suite] = sorted([*others, *new], key=lambda x: x["case"]) if cases else new
     text = json.dumps(kept, indent=1, ensure_ascii=False, sort_keys=True)
     FILE.write_text(text.replace("NaN", "null") + "\n", encoding="utf-8")
     for line in lines:

@@ -1,4 +1,4 @@
-"""L⁻¹ of one matrix and of many at once is the same, and so are its derivatives."""
+"""L⁻¹ of one matrix and of a batch are equal, and so are their derivatives."""
 
 import jax
 import jax.numpy as jnp

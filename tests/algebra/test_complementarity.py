@@ -1,4 +1,6 @@
-"""Linear complementarity problems beside SciPy's least squares with a sign, and by enumeration."""
+"""Linear complementarity problems compared with SciPy's nonnegative least squares, and with
+enumeration.
+"""
 
 import itertools
 
@@ -57,3 +59,13 @@ def solved(Q, c, on):
 @pytest.mark.parametrize("Q, c", [([[-1.0]], [-1.0]), ([[0.0]], [-1.0])])
 def test_no_solution_is_said(Q, c):
     assert complementary(np.array(Q), np.array(c)) is None
+
+
+def test_a_pivot_of_dependent_columns_ends_without_a_solution():
+    # one row is the opposite of another, and both have to open
+    rng = np.random.default_rng(396)
+    n = int(rng.integers(4, 12))
+    G = rng.standard_normal((n, int(rng.integers(1, n))))
+    G[n // 2 :] = G[: n - n // 2] * rng.choice([1.0, 2.0, -1.0, 0.5], size=(n - n // 2, 1))
+    c = -np.abs(rng.standard_normal(n)) * rng.choice([1, 1e-12], size=n)
+    assert complementary(G @ G.T, c) is None

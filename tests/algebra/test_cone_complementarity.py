@@ -1,4 +1,4 @@
-"""Coulomb's problem with disks at random, by its own conditions, and beside Lemke's method."""
+"""Coulomb's problem with random disks: its own conditions, and comparison with Lemke's method."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Matrices split at their rank, and eigenvalues, beside closed forms and NumPy."""
+"""Rank decompositions and eigenvalues compared with closed forms and NumPy."""
 
 import jax
 import jax.numpy as jnp

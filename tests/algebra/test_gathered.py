@@ -1,4 +1,4 @@
-"""Slices of arrays at given indices, in NumPy, beside JAX's own operation."""
+"""Slices of arrays at given indices, in NumPy, compared with JAX's own operation."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Gauss's problem beside the formulas by NumPy's pseudoinverse, and its certificate."""
+"""Gauss's problem compared with formulas by NumPy's pseudoinverse, and its certificate."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""What counts as round-off, as absent, and as a contradiction."""
+"""Criteria for round-off, absent rows and contradictions."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""Factorizations whose batches go member by member: values and derivatives are those of JAX's own,
-and no call of LAPACK in a compiled batch holds more than one matrix.
+"""Factorizations whose batches are processed member by member: values and derivatives are those of
+JAX's own, and no call of LAPACK in a compiled batch contains more than one matrix.
 """
 
 import re

@@ -1,4 +1,6 @@
-"""The mass metric on the host beside NumPy, dense and sparse, with one block or many."""
+"""The mass metric in NumPy compared with direct formulas, dense and sparse, with one block or
+many.
+"""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""A⊕ of dense and of sparse rows gives the same, and what NumPy's pseudoinverse gives."""
+"""A⊕ of dense and of sparse rows are equal, and agree with NumPy's pseudoinverse."""
 
 import jax
 import jax.numpy as jnp

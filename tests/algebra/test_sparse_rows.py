@@ -1,4 +1,6 @@
-"""A⊕ from entries beside NumPy's pseudoinverse: values, derivatives, and a part of the rows."""
+"""A⊕ from sparse entries compared with NumPy's pseudoinverse: values, derivatives, subsets of
+rows.
+"""
 
 from __future__ import annotations
 

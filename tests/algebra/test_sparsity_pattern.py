@@ -1,5 +1,5 @@
-"""Which entries of A can differ from zero: never one too few, and none too many where operations
-are followed.
+"""The sparsity pattern of A: it never misses a nonzero entry, and contains no unnecessary ones if
+all operations have rules.
 """
 
 import jax

@@ -1,4 +1,4 @@
-"""Linkages with closed forms, and parameters for their sizes, so that each compiles once."""
+"""Linkages with closed forms, with their dimensions as parameters, so that each compiles once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small systems with closed forms, most of them in maximal coordinates."""
+"""Small systems with closed forms, mostly in maximal coordinates."""
 
 import jax.numpy as jnp
 import numpy as np

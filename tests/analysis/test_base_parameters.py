@@ -1,4 +1,4 @@
-"""Base parameters of closed chains, and what is found from torques with noise."""
+"""Base parameters of closed chains, and their identification from noisy torques."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -23,8 +23,7 @@ def coverage(found, u, noise, seed=1):
     return np.mean(near)
 
 
-@pytest.fixture(scope="module")
-def four_bar():
+def driven_four_bar():
     """Masses and inertias of three bars, whose crank is driven with a torque that is measured."""
     member = zw.gallery.load("four-bar")
     run = zw.simulate(member.model, member.q0, member.v0, duration=2.0, samples=25, rtol=1e-9)
@@ -39,6 +38,30 @@ def four_bar():
     # independent of the regressor: the motor's multiplier in the run
     k = list(data.row.values).index("motor") if "motor" in data.row.values else -1
     return found, data.multipliers.values[:, [k]]
+
+
+def driven_3rrr():
+    """Three motors, three degrees of freedom; what the motors give is known by hand."""
+    member = zw.gallery.load("3rrr")
+    run = zw.simulate(member.model, member.q0, member.v0, duration=3.0, samples=41, rtol=1e-9)
+    model, p = member.model, member.model.params
+    still = {f"chain {c}.motor.amplitude": 0.0 for c in "ABC"}
+    B = np.zeros((model.system.nv, 3))
+    for i, c in enumerate("ABC"):
+        B[list(model.system.velocities).index(f"chain {c}.motor.angle"), i] = 1.0
+    names = [n for n in p if n.endswith((".mass", ".inertia"))]
+    a = run.dataset.acceleration.values
+    found = zw.analysis.base_parameters(model, names, run.q, run.v, a, run.t, B, params=still)
+    wave = lambda c: (
+        p[f"chain {c}.motor.amplitude"]
+        * np.sin(p[f"chain {c}.motor.frequency"] * run.t + p[f"chain {c}.motor.phase"])
+    )
+    return found, np.stack([wave(c) for c in "ABC"], axis=1)
+
+
+@pytest.fixture(scope="module")
+def four_bar():
+    return driven_four_bar()
 
 
 def test_a_driven_four_bar_tells_its_torque(four_bar):
@@ -69,22 +92,7 @@ def test_planted_values_of_a_four_bar_are_found_as_often_as_stated(four_bar):
 
 @pytest.mark.slow
 def test_planted_values_of_a_3rrr_are_found_as_often_as_stated():
-    """Three motors, three degrees of freedom; what the motors give is known by hand."""
-    member = zw.gallery.load("3rrr")
-    run = zw.simulate(member.model, member.q0, member.v0, duration=3.0, samples=41, rtol=1e-9)
-    model, p = member.model, member.model.params
-    still = {f"chain {c}.motor.amplitude": 0.0 for c in "ABC"}
-    B = np.zeros((model.system.nv, 3))
-    for i, c in enumerate("ABC"):
-        B[list(model.system.velocities).index(f"chain {c}.motor.angle"), i] = 1.0
-    names = [n for n in p if n.endswith((".mass", ".inertia"))]
-    a = run.dataset.acceleration.values
-    found = zw.analysis.base_parameters(model, names, run.q, run.v, a, run.t, B, params=still)
-    wave = lambda c: (
-        p[f"chain {c}.motor.amplitude"]
-        * np.sin(p[f"chain {c}.motor.frequency"] * run.t + p[f"chain {c}.motor.phase"])
-    )
-    u = np.stack([wave(c) for c in "ABC"], axis=1)
+    found, u = driven_3rrr()
     np.testing.assert_allclose(
         found.identify(u, noise=1.0).values, found.of(found.values), rtol=1e-5
     )

@@ -1,4 +1,4 @@
-"""A cell of a notebook that is run again defines its model again, which compiles nothing."""
+"""A notebook cell that is run again defines its model again without compilation."""
 
 import jax.numpy as jnp
 import pytest

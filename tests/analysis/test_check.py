@@ -1,4 +1,4 @@
-"""What `zw.check` says of redundancy, freedom and the kind of constraints."""
+"""Reports of `zw.check` on redundancy, degrees of freedom and kinds of constraints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Branches of equilibria beside their closed forms."""
+"""Branches of equilibria compared with their closed forms."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Designs against dimensions that are known to have the motion that is asked for."""
+"""Designs compared with dimensions that are known to give the desired motion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a diagnosis reports, by models whose answers are known by hand; nothing is compiled."""
+"""Diagnoses of models with results known by hand; nothing is compiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Driving torque against virtual power and the energy of the motion."""
+"""Driving torque compared with virtual power and the energy of the motion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Equilibria and steady motions beside their closed forms."""
+"""Equilibria and steady motions compared with their closed forms."""
 
 import jax
 import jax.numpy as jnp

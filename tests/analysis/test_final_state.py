@@ -1,4 +1,6 @@
-"""Derivatives of the end of runs with impacts, lift-off, stick and slip, beside closed forms."""
+"""Derivatives of the final state of runs with impacts, lift-off, stick and slip, compared with
+closed forms.
+"""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,6 @@
-"""All solutions of quadratic equations, and the assembly modes of planar mechanisms from them."""
+"""All solutions of quadratic equations, and the assembly modes of planar mechanisms computed from
+them.
+"""
 
 from __future__ import annotations
 

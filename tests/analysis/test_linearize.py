@@ -1,4 +1,4 @@
-"""Linearizations beside closed forms, other formulations and differences of motions."""
+"""Linearizations compared with closed forms, other formulations and differences of motions."""
 
 import jax.numpy as jnp
 import numpy as np

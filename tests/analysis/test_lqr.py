@@ -1,4 +1,4 @@
-"""Regulators that were laid out on the tangent space work on the full coordinates."""
+"""Regulators designed on the tangent space stabilize the model in full coordinates."""
 
 import jax.numpy as jnp
 import numpy as np

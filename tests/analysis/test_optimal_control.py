@@ -75,8 +75,7 @@ def test_least_time_between_rests():
     assert "100 % of the time" in str(found)
 
 
-@pytest.fixture(scope="module")
-def swings():
+def swing_ups():
     """A pendulum brought up by a weak torque, its rod entered 1, 2 and 5 times."""
     way = np.array([at(x)[0] for x in np.linspace(0.0, np.pi, 9)])
     options = {"bounds": {"torque": (-8.0, 8.0)}, "rtol": 1e-5, "tolerance": 1e-11}
@@ -93,6 +92,11 @@ def swings():
         )
         for rows in (1, 2, 5)
     ]
+
+
+@pytest.fixture(scope="module")
+def swings():
+    return swing_ups()
 
 
 def test_redundant_rows_change_nothing(swings):
@@ -123,6 +127,9 @@ def test_result_is_named_drawn_and_saved(swings, tmp_path):
     assert found.dataset.control.sel(actuator="torque").max() <= 8 + 1e-9
     assert found.plot().panels[0].ylabel == "control [N m]"
     assert found.save(tmp_path / "swing.nc").exists()
+    cost, missed = (panel.curves[0] for panel in found.plot_search().panels)
+    np.testing.assert_array_equal(cost.x, np.arange(1, len(found.history) + 1))
+    assert cost.y[-1] == pytest.approx(found.cost) and missed.y[-1] < 1e-9
 
 
 def test_bound_of_a_constraint_force():

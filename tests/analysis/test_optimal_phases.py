@@ -1,8 +1,8 @@
 """Optimal control through impacts, stops and switches, against closed forms.
 
-Where a mass has no force but its control and its weight, least effort between two states is a cubic
-polynomial of time, so that a motion of several phases is a few numbers: when and how fast each of
-them ends.
+For a mass under its control and its weight only, the motion of least effort between two states is a
+cubic polynomial of time, so a motion with several phases is determined by a few numbers: the end
+time and the end velocity of each phase.
 """
 
 import sys

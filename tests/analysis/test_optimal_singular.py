@@ -1,8 +1,9 @@
 """Optimal control through configurations where rows lose rank, against a closed form.
 
-The links of a parallelogram come to lie on one line, where it could go on as an antiparallelogram.
-As long as it does not, crank and rocker turn alike and the coupler not at all: least effort between
-two states at rest is that of one inertia, 12 J² Δ² / T³.
+The links of a parallelogram become collinear, where the motion could continue as an
+antiparallelogram. On the parallelogram branch, crank and rocker have equal angles and the coupler
+does not rotate, so the least effort between two states at rest is that of a single inertia, 12 J²
+Δ² / T³.
 """
 
 import jax.numpy as jnp
@@ -11,6 +12,7 @@ import pytest
 
 import zwang as zw
 from zwang.errors import ModelError
+from zwang.gallery.five_bar import parallel
 
 pytest.importorskip("casadi", reason="extra `optimal`")
 Phase = zw.analysis.Phase
@@ -50,6 +52,31 @@ def until(T):
     return lambda q, v, t, p: t - T
 
 
+def parallelogram_through_its_line(rows=1):
+    """Its motion in two phases, of which the first one ends where the links are on one line."""
+    phases = [
+        Phase((0.3, 2.0), end=lambda q, v, t, p: q[0] - np.pi),
+        Phase((0.3, 2.0), end=until(2.0)),
+    ]
+    return turned(0.9, 2 * np.pi - 0.5, phases, rows), least(0.9, 2 * np.pi - 0.5)
+
+
+def five_bar_through_its_line():
+    """The gallery's `five-bar` without gravity: 12 rows of rank 11, and of rank 10 where all bars
+    are on one line. One motor turns what is one inertia.
+    """
+    model = zw.gallery.load("five-bar", gravity=0.0).model
+    first, last, T = 0.6, 5.2, 2.0
+    at = lambda angle: (parallel(angle), np.zeros(12))
+    way = [parallel(x) for x in np.linspace(first, last, 33)]
+    motor = np.eye(12)[:, [2]]
+    found = zw.analysis.optimal_control(
+        model, at(first), at(last), T, inputs=motor, intervals=6, guess=way
+    )
+    inertia = 3 * (0.1 + 1.0 / 4) + 2.0
+    return found, 12 * inertia**2 * (last - first) ** 2 / T**3
+
+
 @pytest.mark.parametrize(("intervals", "last"), [(5, 5.5), (6, 2 * np.pi - 0.5), (6, np.pi)])
 def test_least_effort_through_a_line_of_links_and_onto_it(intervals, last):
     """Between nodes, at a node, and at the end; the limit of the acceleration is that of the
@@ -64,12 +91,8 @@ def test_least_effort_through_a_line_of_links_and_onto_it(intervals, last):
 @pytest.mark.parametrize("rows", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 5))])
 def test_a_phase_ends_where_the_links_are_on_one_line(rows):
     """It changes nothing, and the acceleration there is not zero."""
-    phases = [
-        Phase((0.3, 2.0), end=lambda q, v, t, p: q[0] - np.pi),
-        Phase((0.3, 2.0), end=until(2.0)),
-    ]
-    found = turned(0.9, 2 * np.pi - 0.5, phases, rows)
-    assert abs(found.cost - least(0.9, 2 * np.pi - 0.5)) < 1e-10 * found.cost
+    found, exact = parallelogram_through_its_line(rows)
+    assert abs(found.cost - exact) < 1e-10 * found.cost
     assert abs(found.phases[0].q[-1, 0] - np.pi) < 1e-12
     assert found.kinematic_error <= 1e-12
     s = found.phases[0].duration / 2.0
@@ -82,6 +105,13 @@ def test_a_phase_ends_where_the_links_are_on_one_line(rows):
 def test_phases_end_elsewhere_and_lead_through_it(rows):
     found = turned(0.5, 2 * np.pi - 0.5, [Phase(0.9), Phase(1.1)], rows)
     assert abs(found.cost - least(0.5, 2 * np.pi - 0.5)) < 1e-10 * found.cost
+    assert found.kinematic_error <= 1e-12
+
+
+@pytest.mark.slow
+def test_a_five_bar_passes_the_line_of_its_bars():
+    found, exact = five_bar_through_its_line()
+    assert abs(found.cost - exact) < 1e-7 * exact
     assert found.kinematic_error <= 1e-12
 
 

@@ -1,4 +1,4 @@
-"""Swing-ups on their loops at every instant."""
+"""Swing-ups that satisfy their loop constraints at every instant."""
 
 import sys
 from pathlib import Path

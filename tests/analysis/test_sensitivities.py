@@ -1,4 +1,4 @@
-"""Results as functions of parameters, and their derivatives beside closed forms."""
+"""Results as functions of parameters, with derivatives compared with closed forms."""
 
 from __future__ import annotations
 

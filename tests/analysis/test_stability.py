@@ -1,4 +1,4 @@
-"""Verdicts on equilibria and steady motions beside closed forms."""
+"""Verdicts on the stability of equilibria and steady motions compared with closed forms."""
 
 import jax
 import jax.numpy as jnp

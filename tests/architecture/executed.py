@@ -1,7 +1,8 @@
-"""Files of zwang that execute code on three ways: `python -m tests.architecture.executed`.
+"""Count the files of zwang that execute code for three calls: `python -m
+tests.architecture.executed`.
 
-It is no test: what executes includes checks of arguments, the cache of programs, and every method
-that a default was chosen from, none of which a reader has to open (`test_walks`).
+This is not a test: executed files include checks of arguments, the cache of programs, and all
+methods from which a default is chosen, which a reader need not open (`test_walks`).
 """
 
 import collections

@@ -1,8 +1,8 @@
 """Figures of the structure: `python -m tests.architecture.table [TREE …]`.
 
-They count definitions and calls in the syntax tree of the library, so that a change of wording
-changes none of them. The column *first* holds those of commit 2fb30288, by this command; *aim* is
-what the structure is to come to. Papers and the gallery are uses of the library and not counted.
+They count definitions and calls in the syntax tree of the library, so that they do not depend on
+wording. The column *first* contains the values for commit 2fb30288, *aim* the target values. Papers
+and the gallery are applications of the library and are not counted.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A class is either abstract or final: parts are tuned by composing them, never by overriding a
-finished one.
+"""Every class is either abstract or final: behavior is changed by composition, never by overriding
+a concrete class.
 """
 
 import importlib

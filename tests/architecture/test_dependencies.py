@@ -1,4 +1,4 @@
-"""Packages needed at run time are bounded, and the versions that the tests run with fit."""
+"""Packages needed at run time have version bounds, which include the versions of the tests."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files stay short and well named, and nothing pins a download address."""
+"""Files are short and well named, and no file contains a fixed download address."""
 
 import re
 import subprocess

@@ -1,4 +1,6 @@
-"""`zwang --help` answers at once, because what is slow to import waits until a command runs."""
+"""`zwang --help` answers immediately, because slow modules are imported only when a command
+runs.
+"""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""What a run from the command line does without, because it would take longer than the run."""
+"""Imports and compilations that a run from the command line must not need, because they would take
+longer than the run.
+"""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The counts of `tests.architecture.table` that are to fall do not grow unseen."""
+"""The counts of `tests.architecture.table` do not grow unnoticed."""
 
 from pathlib import Path
 

@@ -1,15 +1,15 @@
-"""How many files a reader opens to follow a call to its result.
+"""The number of files that a reader opens to follow a call to its result.
 
-A walk is a list of functions and classes, each of which an earlier one on the list names. It leaves
-out what a reader need not open to follow the computation: checks of arguments, how programs are
-compiled and kept (`compile`), and alternatives to a part that is on it (one integrator, one joint,
-one pseudoinverse stand for all). It also leaves out what only happens on the way to an error.
+A walk is a list of functions and classes, each of which is named by an earlier one. It omits parts
+that a reader need not open to follow the computation: checks of arguments, the compilation and
+caching of programs (`compile`), alternatives to a part in the list (one integrator, one joint and
+one pseudoinverse represent all), and code that runs only before an error.
 
-The lists are made by hand, as they say what a reader needs, which nothing can count. About twice as
-many files execute code as in version 0.1.0: `python -m tests.architecture.executed` counts 84, 31
-and 25, and 42, 19 and 22 there. The limits were set relative to
-38, 12 and 8 files of 0.1.0, whose counting was not written down. If those were the files that
-execute, the walks have become longer, not shorter.
+The lists are written by hand, because no program can determine which code a reader needs. About
+twice as many files execute code as in version 0.1.0: `python -m tests.architecture.executed` counts
+84, 31 and 25, and 42, 19 and 22 there. The limits were set relative to 38, 12 and 8 files of 0.1.0,
+whose counting was not written down. If those were the files that execute, the walks have become
+longer, not shorter.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""A run that was saved is the same run when it is loaded: numbers, pages, motion between steps."""
+"""A saved run is the same run after loading: numbers, pages, motion between steps."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Two versions side by side: every time is found, and a slower one is named."""
+"""Comparison of two versions: every time is found, and a slower one is named."""
 
 import pytest
 

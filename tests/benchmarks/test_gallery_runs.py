@@ -1,4 +1,4 @@
-"""Recordings of the gallery: equal to themselves, and what differs is found."""
+"""Recordings of the gallery: equal to themselves, and differences are found."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`docs/performance.md`: made from its JSON, with nothing typed in."""
+"""`docs/performance.md` is generated from its JSON, without numbers typed by hand."""
 
 import copy
 import re

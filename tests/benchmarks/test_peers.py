@@ -1,5 +1,5 @@
-"""The problems and peers of the benchmarks: a benchmark that compares different things is worse
-than none.
+"""The problems and peers of the benchmarks are comparable: a benchmark must not compare different
+problems.
 """
 
 import dataclasses

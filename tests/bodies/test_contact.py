@@ -1,4 +1,6 @@
-"""Gaps of shapes beside the distances of independent programs, and where rows take over."""
+"""Gaps between shapes compared with the distances of independent programs, and their active
+rows.
+"""
 
 import jax
 import jax.numpy as jnp

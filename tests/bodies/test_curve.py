@@ -1,4 +1,4 @@
-"""Contact with a plane curve beside closed forms of circles and lines."""
+"""Contact with a plane curve compared with closed forms of circles and lines."""
 
 import jax
 import jax.numpy as jnp

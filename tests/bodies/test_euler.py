@@ -1,4 +1,6 @@
-"""ZYZ Euler angles, also where two of them are one turn."""
+"""ZYZ Euler angles, including the degenerate case in which only the sum of two angles is
+determined.
+"""
 
 import jax
 import numpy as np

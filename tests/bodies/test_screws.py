@@ -1,4 +1,4 @@
-"""Open chains by the product of exponentials, against equations that share nothing with them."""
+"""Open chains by the product of exponentials, compared with independent equations."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Shapes say what is wrong with them."""
+"""Invalid shapes are refused with the reason."""
 
 import pytest
 

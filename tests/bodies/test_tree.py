@@ -1,4 +1,4 @@
-"""Trees in joint coordinates, against energies and derivatives of poses."""
+"""Trees in joint coordinates, compared with energies and derivatives of poses."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""The command line run in this process, and a small model for it."""
+"""Functions that run the command line in this process, and a small model for it."""
 
 import contextlib
 import dataclasses

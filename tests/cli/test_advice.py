@@ -1,4 +1,4 @@
-"""What the library and the command line advise is there, and is what the reader can do."""
+"""The advice of the library and of the command line exists and is applicable."""
 
 from __future__ import annotations
 

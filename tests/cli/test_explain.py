@@ -1,4 +1,4 @@
-"""Every end of a run, every warning and every error is explained by a section of one page."""
+"""One page explains every end of a run, every warning and every error."""
 
 import ast
 import functools

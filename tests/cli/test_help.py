@@ -1,6 +1,4 @@
-"""What answers at once: help, the version, and the list of models, without importing anything that
-is slow.
-"""
+"""Fast answers without slow imports: help, the version, and the list of models."""
 
 import ast
 import importlib

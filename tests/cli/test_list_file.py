@@ -1,4 +1,4 @@
-"""`zwang list NAME --file` prints the file that a model is made from."""
+"""`zwang list NAME --file` prints the source file of a model."""
 
 import pytest
 

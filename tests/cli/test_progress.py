@@ -1,4 +1,4 @@
-"""What a command shows while it computes."""
+"""The progress that a command shows while it computes."""
 
 import sys
 from pathlib import Path

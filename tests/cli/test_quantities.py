@@ -1,4 +1,4 @@
-"""Quantities that are typed as options."""
+"""Quantities as values of options."""
 
 import math
 
@@ -35,7 +35,7 @@ def test_a_time_may_have_its_unit(text, value):
     assert seconds(text) == value
 
 
-@pytest.mark.parametrize("text", ["2min", "long", "s", "nan"])
+@pytest.mark.parametrize("text", ["2min", "long", "s", "nan", "5deg", "5mm"])
 def test_another_unit_of_time_is_refused_with_what_to_type(text):
     with pytest.raises(typer.BadParameter, match="expected a time in seconds, such as 0.5, .*ms"):
         seconds(text)

@@ -1,4 +1,4 @@
-"""`zwang run` writes its results, says where, and ends with the numbers that matter."""
+"""`zwang run` writes its results, prints their paths, and ends with a summary."""
 
 import dataclasses
 import re
@@ -175,6 +175,7 @@ def test_crossings_are_listed_until_there_are_too_many():
             **numbers,
             **many,
             "sentence": "reached the end",
+            "limit": "",
             "energy": energy,
             "errors": (),
             "switches": (),

@@ -1,4 +1,4 @@
-"""`zwang run --stream` is interrupted, and `--resume` goes on with the same digits."""
+"""`zwang run --stream` is interrupted, and `--resume` continues it with identical digits."""
 
 import json
 import re

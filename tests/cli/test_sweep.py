@@ -1,4 +1,4 @@
-"""`zwang sweep`, and names of parameters that hold everywhere."""
+"""`zwang sweep`, and names of parameters that are valid everywhere."""
 
 import csv
 import json

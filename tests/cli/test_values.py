@@ -1,4 +1,4 @@
-"""`--set name=value`: text becomes what the setting is."""
+"""`--set name=value`: text is converted to the type of the setting."""
 
 import pytest
 

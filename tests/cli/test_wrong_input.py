@@ -1,4 +1,4 @@
-"""Whatever is wrong with what the user gives: one sentence on stderr, exit code 2, no trace."""
+"""Every wrong input causes one sentence on stderr and exit code 2, without a traceback."""
 
 import pytest
 

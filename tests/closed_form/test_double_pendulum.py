@@ -1,4 +1,4 @@
-"""The double pendulum of the gallery beside its two equations of motion in the two angles."""
+"""The double pendulum of the gallery compared with its two equations of motion in the angles."""
 
 import numpy as np
 from scipy.integrate import solve_ivp

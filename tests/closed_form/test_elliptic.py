@@ -1,4 +1,4 @@
-"""Elliptic functions of the gallery beside SciPy's."""
+"""Elliptic functions of the gallery compared with SciPy's."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""Coulomb friction as a nonideal constraint: incline, flat ring, standing ring. Servo paper, eq.
-(12)-(13).
+"""Coulomb friction as a nonideal constraint: incline, horizontal ring, vertical ring. Servo paper,
+eq. (12)-(13).
 """
 
 import numpy as np

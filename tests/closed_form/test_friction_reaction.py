@@ -1,5 +1,5 @@
-"""Coulomb's law where friction changes the normal force: Newton's laws by hand, and the paradox of
-Painlevé.
+"""Coulomb's law in cases in which friction changes the normal force: Newton's laws by hand, and
+Painlevé's paradox.
 """
 
 import jax

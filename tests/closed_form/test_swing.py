@@ -1,4 +1,4 @@
-"""Pendulum-like motion by elliptic functions, and the members that follow it."""
+"""Pendulum-like motion by elliptic functions, and the models of the gallery that use it."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Steps printed as WebAssembly: what node computes is what Python computes."""
+"""Steps printed as WebAssembly: the results of node equal those of Python."""
 
 import dataclasses
 import shutil

@@ -1,4 +1,4 @@
-"""Generated C: compiled with every warning an error, it agrees with the model in Python."""
+"""Generated C: compiled with all warnings as errors, it agrees with the model in Python."""
 
 import subprocess
 

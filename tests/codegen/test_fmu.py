@@ -1,4 +1,4 @@
-"""Functional mock-up units, validated and run by FMPy, which shares nothing with them."""
+"""Functional mock-up units, validated and run by FMPy, an independent program."""
 
 import shutil
 import subprocess

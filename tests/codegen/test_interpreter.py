@@ -1,4 +1,4 @@
-"""Traced programs as expressions: evaluated, they give what JAX gives."""
+"""Traced programs as expressions: their values equal those of JAX."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Linear systems as programs, against the matrices that they come from."""
+"""Linear systems as programs, compared with the matrices that they come from."""
 
 import shutil
 import subprocess

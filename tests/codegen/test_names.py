@@ -1,4 +1,4 @@
-"""Numbers of a model as generated code takes them."""
+"""Numbers of a model that become constants of its generated code."""
 
 import jax
 import numpy as np

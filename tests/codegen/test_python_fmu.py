@@ -1,4 +1,4 @@
-"""Units that run Python, for what C cannot hold."""
+"""FMUs that run Python, for models that C cannot represent."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""States that formulas and code are compared at."""
+"""States at which formulas and code are compared."""
 
 import jax
 import numpy as np

@@ -1,4 +1,4 @@
-"""A model as StableHLO, read back and called without the model."""
+"""A model as StableHLO, read and called without the model."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Private names of JAX stand in one file, are declared there, and are imported only when needed."""
+"""Private names of JAX are used in one file, declared there, and imported only when needed."""
 
 import ast
 import functools

@@ -1,4 +1,4 @@
-"""Programs are native code where all of their operations are known, and say why where not."""
+"""Programs are native code if all of their operations are known, and otherwise state the reason."""
 
 import jax
 import jax.numpy as jnp
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.compile import BoundProgram, Many, program, with_engine
+from zwang.compile import BoundProgram, Many, called_again, program
 from zwang.compile.events import NOT_NATIVE
 from zwang.compile.flat import FixedArray, with_structure
 from zwang.native import NotNativeError, function
@@ -35,7 +35,7 @@ def reasons():
 @pytest.mark.native
 def test_a_program_is_native_code(reasons):
     summed = program(lambda x: {"sum": jnp.sum(x), "name": "sum"})
-    found, engine = with_engine(summed, X)
+    found, engine = called_again(summed, (X,))
     assert found["sum"] == 1.0 and found["name"] == "sum" and type(found["sum"]) is np.ndarray
     assert engine == "native code"
     assert not reasons
@@ -48,7 +48,7 @@ def test_an_operation_that_is_not_known_leaves_the_program_to_xla(name, reasons)
     with pytest.raises(NotNativeError, match=says):
         function(f, X)
     named = program(f)
-    found, engine = with_engine(named, X)
+    found, engine = called_again(named, (X,))
     assert float(found) == pytest.approx(float(f(X)), rel=1e-2)
     assert engine.startswith("XLA (<lambda>: ")
     assert len(reasons) == 1 and reasons[0]["reason"] in engine
@@ -58,7 +58,7 @@ def test_the_variable_leaves_all_programs_to_xla(monkeypatch):
     summed = program(lambda x: jnp.sum(x))
     native = summed(X)
     monkeypatch.setenv("ZWANG_ENGINE", "xla")
-    found, engine = with_engine(summed, X)
+    found, engine = called_again(summed, (X,))
     assert float(found) == float(native) and engine == "XLA (asked for)"
 
 

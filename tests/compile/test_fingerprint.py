@@ -1,5 +1,5 @@
-"""What a program is known by: everything that could change it changes its fingerprint, and what
-cannot be known is refused.
+"""Fingerprints of programs: every change of a program changes its fingerprint, and objects without
+a fingerprint are refused.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""What numerics tell the compiler changes no result."""
+"""Hints of the numerics to the compiler do not change results."""
 
 import jax
 import jax.numpy as jnp

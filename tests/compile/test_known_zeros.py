@@ -1,4 +1,6 @@
-"""Zeros of a model's tables of numbers are parts of its programs, and others make another one."""
+"""Zeros in a model's tables of numbers are part of its programs; other zeros give another
+program.
+"""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Programs that were kept are taken again, only by those who would have made the same ones."""
+"""Cached programs are reused only if the same program would be made."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
-"""Every command that the documentation and the README show runs (slow), as those of `--help` do
-(`tests/cli/test_help.py`); and every one names a command and a member that exist.
+"""Every command in the documentation and the README runs (slow), like those of `--help`
+(`tests/cli/test_help.py`), and names an existing command and an existing model.
 """
 
 import re

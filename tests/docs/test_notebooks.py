@@ -1,5 +1,5 @@
-"""Notebooks made of the pages of the documentation: valid, free of the site's own language, and in
-the slow tests run from their first cell to their last in an empty folder.
+"""Notebooks generated from pages of the documentation: they are valid and free of the markup of the
+site; slow tests run them from the first cell to the last in an empty folder.
 """
 
 import re

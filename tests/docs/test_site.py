@@ -1,4 +1,4 @@
-"""The site: names that exist, pages that are reached, whole suites with their commands."""
+"""The site: existing names, reachable pages, and complete test suites with their commands."""
 
 import importlib
 import json

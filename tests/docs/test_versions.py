@@ -1,4 +1,4 @@
-"""The documentation of each version stands beside that of others."""
+"""The list of documented versions, with the newest one first."""
 
 import importlib.util
 from pathlib import Path

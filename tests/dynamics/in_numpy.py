@@ -1,4 +1,4 @@
-"""A model whose functions are NumPy's, for tests of what surrounds them: nothing is compiled."""
+"""A model with NumPy functions, for tests of the surrounding code; nothing is compiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Velocities that lie between the branches of motion of a singular configuration."""
+"""Velocities between the branches of motion at a singular configuration."""
 
 import jax.numpy as jnp
 import numpy as np

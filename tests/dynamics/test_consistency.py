@@ -1,4 +1,4 @@
-"""Right models are not refused, and wrong ones do not run to the end without a word."""
+"""Right models are not refused, and wrong models do not run to the end without a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drift treatments beside plain linear algebra, without a model of the library.
+"""Drift treatments compared with plain linear algebra, without a model of the library.
 
 A bead of three coordinates with the metric M: φ = x² + y² − 1 and, if it rolls, ψ₂ = ż − x ẏ − c.
 """

@@ -1,4 +1,4 @@
-"""The compiled evaluation of a model, as starts use it."""
+"""The compiled evaluation of a model, as used for initial states."""
 
 import numpy as np
 import pytest

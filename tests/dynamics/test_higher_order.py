@@ -1,4 +1,4 @@
-"""Variables of first, second and third order, against equations eliminated by hand."""
+"""Variables of first, second and third order, compared with equations eliminated by hand."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Starts and wrong input: one sentence each, never a silent repair."""
+"""Initial states and wrong input: one sentence each, never a silent correction."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Starts of which some coordinates stay what they are."""
+"""Placement of initial states with some coordinates fixed."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""Nearly parallel rows together with singular configurations on the way: a parallelogram that turns
-through its positions in line, beside a point that two rows at a small angle hold.
+"""Nearly parallel rows together with singular configurations along the motion: a parallelogram that
+passes its collinear configurations, and a point constrained by two rows at a small angle.
 """
 
 import functools

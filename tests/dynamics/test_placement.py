@@ -1,4 +1,4 @@
-"""What is measured at a start and how a state is placed, by numbers known by hand."""
+"""Scales measured at an initial state, and projections of states, for numbers known by hand."""
 
 from __future__ import annotations
 

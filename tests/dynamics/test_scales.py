@@ -1,4 +1,4 @@
-"""What "small" means for a model, and which mass matrices are refused, by numbers known by hand."""
+"""Scales of a model that define "small", and refused mass matrices, for numbers known by hand."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Every reason to refuse a start, each by the smallest model that has it; nothing is compiled."""
+"""Every reason to refuse an initial state, each with the smallest model; nothing is compiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Units decide nothing: rows in units of their own, mechanisms in meters and in micrometers."""
+"""Decisions do not depend on units: rows in different units, mechanisms in meters and in
+micrometers.
+"""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""What the judgement of constraints says, by numbers known by hand; nothing is compiled."""
+"""Verdicts on constraints, for numbers known by hand; nothing is compiled."""
 
 from __future__ import annotations
 

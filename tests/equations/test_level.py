@@ -1,4 +1,4 @@
-"""Levels of constraints, and what cannot follow one that lets go."""
+"""Levels of constraints, and features that inequalities exclude."""
 
 import jax.numpy as jnp
 import pytest

@@ -1,12 +1,12 @@
-"""Random input: whatever it is, the library answers rightly or with a sentence of its own.
+"""Random input: the library gives a right result or an error of one sentence.
 
-| file | what is random |
+| file | random input |
 |---|---|
-| `formulas.py` | texts of formulas |
+| `formulas.py` | formulas |
 | `toml_files.py` | mechanism files |
 | `robot_files.py` | URDF, SDF and MJCF files |
-| `warm_parser.py` | what compiles them without an import for each |
+| `warm_parser.py` | a process that compiles them without an import for each |
 | `arguments.py` | arguments of the public functions |
-| `models.py` | models run for a second |
-| `runner.py` | seeds, time limits, what counts as a failure |
+| `models.py` | models, simulated for a second |
+| `runner.py` | seeds, time limits, criteria of failure |
 """

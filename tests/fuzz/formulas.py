@@ -1,4 +1,4 @@
-"""Random formulas: grown from the grammar, then broken in some places."""
+"""Random formulas: generated from the grammar, then broken at some places."""
 
 from __future__ import annotations
 

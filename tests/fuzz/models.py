@@ -1,4 +1,4 @@
-"""Random models, run for a second: energy, residual, and a second opinion on the end."""
+"""Random models, simulated for a second: energy, residual, and an independent final state."""
 
 from __future__ import annotations
 

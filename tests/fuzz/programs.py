@@ -1,7 +1,7 @@
-"""Random traced programs, as native code beside XLA.
+"""Random traced programs, as native code compared with XLA.
 
-A program is a sequence of operations on a few arrays, with loops and branches within it, drawn from
-a seed; every operation keeps its numbers of moderate size, so that round-off stays small.
+A program is a random sequence of operations on a few arrays, with loops and branches, from a seed.
+Every operation keeps its numbers at a moderate size, so that round-off stays small.
 """
 
 from __future__ import annotations

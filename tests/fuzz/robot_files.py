@@ -1,4 +1,4 @@
-"""Random robot files: small URDF, SDF and MJCF files with values, elements and bytes changed."""
+"""Random robot files: small URDF, SDF and MJCF files with modified values, elements and bytes."""
 
 from __future__ import annotations
 

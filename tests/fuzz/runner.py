@@ -1,4 +1,4 @@
-"""Runs cases from seeds, each within a time limit, and keeps the seeds that fail."""
+"""Run cases from seeds, each within a time limit, and store the seeds that fail."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Random starts without load, where every term of `A v̇ = b` may be nothing but round-off.
+"""Random initial states without load, at which all terms of `A v̇ = b` may be round-off.
 
-Each kind is one model whose numbers are parameters, so that it compiles once; the acceleration at
-the start is known by hand.
+Each kind is one model with its numbers as parameters, so that it compiles once; the initial
+acceleration is known by hand.
 """
 
 from __future__ import annotations

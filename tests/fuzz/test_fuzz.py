@@ -1,4 +1,4 @@
-"""A short fuzz run of each kind, always the same seeds; `make fuzz` does the long one."""
+"""A short fuzz run of each kind, with fixed seeds; `make fuzz` runs the long one."""
 
 import numpy as np
 import pytest

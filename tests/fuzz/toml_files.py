@@ -1,4 +1,4 @@
-"""Random mechanism files: those of the gallery with lines, values and bytes changed."""
+"""Random mechanism files: those of the gallery with modified lines, values and bytes."""
 
 from __future__ import annotations
 

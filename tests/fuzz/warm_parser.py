@@ -1,5 +1,5 @@
 """A process that has imported MuJoCo and runs a program in forks of itself: the same program with
-the same limits as `zwang.files.isolation`, without a second of imports for every file.
+the same limits as `zwang.files.isolation`, without a second for imports for every file.
 """
 
 from __future__ import annotations

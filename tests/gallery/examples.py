@@ -1,4 +1,4 @@
-"""Gallery members and their runs, each built and run once per process."""
+"""Models of the gallery and their runs, each built and run once per process."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Servo members taken apart, and independent reference values for the papers' systems.
+"""Parts of the servo models of the gallery, and independent reference values for the papers'
+systems.
 
 `reference/*.json` were computed without this library: closed forms, hand-written equations
-integrated by DOP853 at rtol 1e-13, and 50-digit solutions; each holds the tolerance it was made
-with under `tol`. Values that the papers leave open (starts, masses, gains) are marked CHOSEN there;
-the papers' misprints are named where a test meets them, as ERRATA.
+integrated by DOP853 at rtol 1e-13, and 50-digit solutions; each contains its tolerance under `tol`.
+Values that the papers do not state (initial states, masses, gains) are marked CHOSEN there;
+misprints of the papers are marked ERRATA in the tests concerned.
 """
 
 from __future__ import annotations

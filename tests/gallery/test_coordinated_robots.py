@@ -1,5 +1,5 @@
-"""The coordinated robots of the servo paper, sections V and VI: its equations, its motion, its
-torques in every reading.
+"""The coordinated robots of the servo paper, sections V and VI: its equations, its motion, and its
+torques in all interpretations.
 """
 
 import functools

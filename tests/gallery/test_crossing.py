@@ -1,4 +1,4 @@
-"""Linkages through their singular configurations: the numbers that the product promises.
+"""Linkages that pass singular configurations: the accuracy stated in the documentation.
 
 Each claim is tested on every accepted step, which includes every saved sample.
 """

@@ -1,4 +1,6 @@
-"""The driven linkage: one degree of freedom, one to three motors, and how they share the effort."""
+"""The driven linkage: one degree of freedom, one to three motors, and the distribution of
+torques.
+"""
 
 import numpy as np
 import pytest

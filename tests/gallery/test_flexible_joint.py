@@ -1,5 +1,5 @@
-"""The flexible-joint arm of the review paper, section 8.3, in all readings of its control, and
-through relative degree 3 and 4.
+"""The flexible-joint arm of the review paper, section 8.3, in all interpretations of its control,
+and with relative degrees 3 and 4.
 """
 
 import functools

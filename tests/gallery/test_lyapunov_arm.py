@@ -1,5 +1,5 @@
-"""A Lyapunov function as a row: it falls as it says, whatever moves, and the torques are the least
-of those that make it.
+"""A Lyapunov function as a row: it decays at the prescribed rate, and the torques are those of
+least norm.
 """
 
 import jax

@@ -1,4 +1,4 @@
-"""Every member loads, runs, draws, and says what it is."""
+"""Every model of the gallery loads, runs, draws its figures, and has a description."""
 
 import dataclasses
 import importlib

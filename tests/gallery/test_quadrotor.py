@@ -1,4 +1,6 @@
-"""The quadrotor's motion and rotor forces beside the flat closed form, differentiated anew."""
+"""The quadrotor's motion and rotor forces compared with a separate differentiation of the flat
+outputs.
+"""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Neither the scale of rows, nor their repetition, nor units change a motion."""
+"""The motion does not depend on the scale of rows, their repetition, or units."""
 
 import numpy as np
 import pytest

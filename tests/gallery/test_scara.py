@@ -1,5 +1,5 @@
-"""The SCARA robot: its equations, the helix, and the errors of its paper's starts with and without
-stabilization.
+"""The SCARA robot: its equations, the helix, and the errors of the paper's initial states with and
+without stabilization.
 """
 
 import jax

@@ -1,6 +1,4 @@
-"""Settings of the servo members: each one matters, and one that makes no sense is told in a
-sentence.
-"""
+"""Settings of the servo models: each setting has an effect, and invalid values are refused."""
 
 import equinox as eqx
 import jax

@@ -1,4 +1,4 @@
-"""Andrews' mechanism beside published values, and Hairer and Wanner's equations written out."""
+"""Andrews' mechanism compared with published values, and with Hairer and Wanner's equations."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""The swarm against independent integrations of its first-order flow, and what the printed law does
-to a wrong start.
+"""The swarm compared with independent integrations of its first-order flow, and the effect of the
+printed law on an inconsistent initial state.
 """
 
 import numpy as np

@@ -1,4 +1,6 @@
-"""The ball on the turning table: its closed form, and Newton and Euler's equations written out."""
+"""The ball on the rotating table: its closed form, and the explicit equations of Newton and
+Euler.
+"""
 
 import numpy as np
 import pytest

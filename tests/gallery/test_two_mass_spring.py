@@ -1,4 +1,4 @@
-"""The two-mass-spring system of the servo paper, section IV, from starts on and off its
+"""The two-mass-spring system of the servo paper, section IV, from initial states on and off its
 constraint.
 """
 

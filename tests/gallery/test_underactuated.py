@@ -1,5 +1,5 @@
-"""Crane and cart-pole: fewer actuators than degrees of freedom, with nothing left free and with
-something that falls.
+"""Crane and cart-pole: fewer actuators than degrees of freedom, without zero dynamics and with
+unstable zero dynamics.
 """
 
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Every variable and coordinate of a run's dataset says what it is and in which unit."""
+"""Every variable and coordinate of a run's dataset has a description and a unit."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The recursion is a Kalman filter of a static state, by somebody else's filter."""
+"""The recursion equals a Kalman filter of a static state from another package."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""What levels may hold: nonholonomic, moving and nonideal constraints at any of them, and a servo
-over the whole.
+"""Contents of levels: nonholonomic, moving and nonideal constraints at every level, and a servo for
+the whole model.
 """
 
 import functools

@@ -1,5 +1,5 @@
-"""The gallery's hierarchies: against independent values, energy, and the same machine without
-levels.
+"""The gallery's hierarchies compared with independent values, energy, and the same mechanisms
+without levels.
 """
 
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
-"""Modules of any origin in one hierarchy: functions, a Lagrangian, an imported robot, a mechanism,
-another hierarchy.
+"""Modules of different origins in one hierarchy: functions, a Lagrangian, an imported robot, a
+mechanism, another hierarchy.
 """
 
 import jax.numpy as jnp

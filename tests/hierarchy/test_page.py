@@ -1,4 +1,4 @@
-"""The paper's page: every claim has the verdict that is known to be right."""
+"""The page of the paper: every claim has the verdict that is known to be right."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""The recursion (4.14)-(4.18) against independent values, and what it says of conflicts, clearances
-and massless directions.
+"""The recursion (4.14)-(4.18) compared with independent values; conflicts, clearances and massless
+directions.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Random trees of modules: hierarchical, flat and recursive answers in any order agree."""
+"""Random trees of modules: hierarchical, flat and recursive results agree in any order."""
 
 import functools
 import itertools

@@ -1,4 +1,4 @@
-"""N of a hierarchy, whole and leaf by leaf."""
+"""N of a hierarchy, as a whole and leaf by leaf."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Hostile input: one line for each case, the sentence that comes of it, and the exit code."""
+"""Hostile input: one line for each case, with its error sentence and exit code."""
 
 import importlib
 import pkgutil

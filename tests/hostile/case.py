@@ -1,4 +1,4 @@
-"""One case of the catalogue of hostile input, and how it is run and judged."""
+"""A case of the catalogue of hostile input, its execution and its check."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Hostile arguments of models: what is given, and the sentence that comes of it.
+"""Hostile arguments of models: the input, and the resulting sentence.
 
-One line is one case of the issue's lines 6 and 12.
+Each line is one case of lines 6 and 12 of the issue.
 """
 
 from __future__ import annotations

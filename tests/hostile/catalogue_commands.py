@@ -1,4 +1,4 @@
-"""Hostile scripts, names, words of the command line and places to write to: input → sentence."""
+"""Hostile scripts, names, words of the command line and output paths: input → sentence."""
 
 from __future__ import annotations
 

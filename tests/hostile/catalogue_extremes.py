@@ -1,5 +1,5 @@
 """Extremes of numbers, kinds and functions: rows that vanish in velocities, times and sizes out of
-range, and what begins later.
+range, and effects that begin later.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Hostile files, and things that are no regular files: input → sentence."""
+"""Hostile files, and paths that are not regular files: input → sentence."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Models whose motion would be wrong, or wrongly refused: input → sentence, or how the run
-ended.
+"""Models whose motion would be wrong, or wrongly refused: input → sentence, or the end of the
+run.
 """
 
 from __future__ import annotations

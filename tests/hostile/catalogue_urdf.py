@@ -1,5 +1,5 @@
-"""URDF files that say a thing twice, contradict themselves, or have no end; and right ones that a
-simulator would refuse by rules of its own.
+"""URDF files with duplicate, contradictory or endless content; and valid files that a simulator
+would refuse by its own rules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command line's compile cache is the one of the tests."""
+"""The command line uses the compile cache of the tests."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""Small models and calls that the catalogues of hostile arguments are written with; each is made
-once, and next to nothing is compiled.
+"""Small models and calls for the catalogues of hostile arguments; each is made once, and almost
+nothing is compiled.
 """
 
 from __future__ import annotations

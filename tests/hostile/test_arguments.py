@@ -1,4 +1,4 @@
-"""Right arguments are accepted as they are; `test_catalogue.py` runs the wrong ones."""
+"""Right arguments are accepted; `test_catalogue.py` runs the wrong ones."""
 
 from __future__ import annotations
 

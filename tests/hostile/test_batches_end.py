@@ -1,7 +1,8 @@
-"""A user's own batch of motions returns on one, two and four cores.
+"""A user's batch of motions returns on one, two and four cores.
 
-Some versions of jaxlib hand the pieces of a batched LAPACK call to the pool of threads that the
-call itself blocks; with as many independent calls as threads nobody is left to do the pieces.
+Some versions of jaxlib pass the parts of a batched LAPACK call to the thread pool that the call
+itself blocks; with as many independent calls as threads, no thread remains for the parts
+(deadlock).
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Every hostile input of the catalogues ends in its sentence and its exit code."""
+"""Every hostile input of the catalogues gives its sentence and its exit code."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""Ctrl-C ends a run, and what was integrated is saved."""
+"""Ctrl-C ends a run, and the integrated part is saved."""
 
 import os
 import re

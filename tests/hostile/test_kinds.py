@@ -1,4 +1,4 @@
-"""Whatever is given to a public function or class, nothing but a sentence comes out of it."""
+"""Every argument of a wrong kind to a public function or class gives an error of one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The limits are those that SECURITY.md states; good files keep them; the server is silent."""
+"""The limits are those stated in SECURITY.md; valid files are within them; the server answers 404
+to paths outside a run.
+"""
 
 import http.client
 import re

@@ -1,4 +1,6 @@
-"""A file is complete under its name, or what stood there before stays: whatever happens between."""
+"""A file is either complete under its name, or the previous file is unchanged, after any
+interruption.
+"""
 
 import contextlib
 import errno

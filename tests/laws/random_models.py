@@ -1,7 +1,7 @@
 """Random constrained models: points and rigid bodies in the plane, from a seed.
 
-A `Family` is a shape: how many points and bodies there are, and what joins them. Every number
-(masses, places, stiffnesses, lengths, factors of rows, units of coordinates) is a parameter, so
+A `Family` is a structure: the number of points and bodies, and their connections. Every number
+(masses, positions, stiffnesses, lengths, factors of rows, units of coordinates) is a parameter, so
 that the models of a family share their compiled programs. Bodies are placed first and lengths are
 measured afterwards, which closes every loop by construction; velocities are drawn from the null
 space of the constraints.

@@ -1,7 +1,7 @@
-"""Laws of mechanics hold for random models; what fails is named by family and seed.
+"""Laws of mechanics hold for random models; failures are reported with family and seed.
 
-Four models each by default, fewer where each is run; `ZWANG_LAWS=…` sets another number. A thousand
-of each law, and as many hierarchies beside their flat models:
+Four models each by default, fewer if each is simulated; `ZWANG_LAWS=…` sets another number. A
+thousand models for each law, and as many hierarchies compared with their flat models:
 
     python -m pytest -q -m slow tests/laws
     ZWANG_LAWS=1000 python -m pytest -q -m slow tests/hierarchy/test_trees.py

@@ -1,5 +1,5 @@
-"""One text gives one motion: native code of random models beside XLA, optimized or not, one member
-or several at a time.
+"""One source gives one motion: native code of random models compared with XLA, optimized or not,
+for one or several batch members at a time.
 """
 
 import functools

@@ -1,9 +1,10 @@
-"""A verdict's law: `stable` of random equilibria and steady motions beside simulated deviations.
+"""The verdict `stable` for random equilibria and steady motions, compared with simulated
+deviations.
 
-Each family has its motion twice: as a model, mostly in redundant coordinates, whose verdict is
-asked for, and in minimal coordinates by hand, in which small deviations are integrated for a long
-time: one along each of them, so that together they see every direction. A verdict that is open
-contradicts nothing, and must be rare.
+Each family has its motion in two forms: as a model, mostly in redundant coordinates, for the
+verdict, and in minimal coordinates by hand, in which small deviations along each coordinate are
+integrated for a long time, so that they cover all directions. An undecided verdict is no
+contradiction, but must be rare.
 """
 
 from __future__ import annotations

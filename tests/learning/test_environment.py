@@ -1,4 +1,6 @@
-"""Environments: the checks of gymnasium itself, episodes, and a policy that holds the pole up."""
+"""Environments: the checks of gymnasium itself, episodes, and a policy that keeps the pole
+upright.
+"""
 
 import os
 

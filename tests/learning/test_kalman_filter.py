@@ -1,4 +1,6 @@
-"""The filter beside closed forms, its errors beside its covariance, and the loop that it closes."""
+"""The filter compared with closed forms, its errors with its covariance, and a closed loop with
+it.
+"""
 
 import jax
 import jax.numpy as jnp

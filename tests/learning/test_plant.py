@@ -1,4 +1,6 @@
-"""The discrete-time step: against runs, the linearization, and under JAX's transformations."""
+"""The discrete-time step compared with runs and the linearization, and under JAX's
+transformations.
+"""
 
 import jax
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
-"""One mechanism in the plane and one in space that have every kind of joint, each at bodies of its
-own.
+"""One mechanism in the plane and one in space with every kind of joint, each between separate
+bodies.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Forces of springs and formulas over a run; joint forces in other axes, and on the other body."""
+"""Forces of springs and formulas over a run; joint forces in other axes and on the other body."""
 
 import dataclasses
 

@@ -1,5 +1,5 @@
-"""The assembled start depends on no unit of length, and nothing is asked for at a dead point that
-only a motion beyond all measure, or another place, could give.
+"""The assembled initial state does not depend on the unit of length, and at a dead point it does
+not require a motion of infinite speed, or another configuration.
 """
 
 import jax

@@ -1,4 +1,6 @@
-"""Loops of hinges whose data are moved so that they close: on each body by itself, by the least."""
+"""Loops of hinges whose data are corrected so that they close: on each body separately, by the
+smallest change.
+"""
 
 import dataclasses
 from typing import Any

@@ -1,4 +1,4 @@
-"""Shapes of mechanisms that touch, beside closed forms."""
+"""Contact of shapes in mechanisms, compared with closed forms."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Formulas: what they are, and that nothing else gets through."""
+"""Formulas: their syntax, and refusal of everything else."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Mechanism files: what is wrong is told in one sentence with the line; the gallery's are all well
+"""Mechanism files: errors are one sentence with the line, and those of the gallery are well
 formed.
 """
 

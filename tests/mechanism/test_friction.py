@@ -1,4 +1,4 @@
-"""Dry friction of joints in files, beside closed forms of sliding."""
+"""Dry friction of joints in files, compared with closed forms of sliding."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Mechanisms of the gallery, run."""
+"""Runs of the mechanisms of the gallery."""
 
 import numpy as np
 import pytest

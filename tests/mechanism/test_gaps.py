@@ -1,4 +1,4 @@
-"""Stops, play and ropes of mechanism files, beside closed forms."""
+"""Stops, clearance and ropes in mechanism files, compared with closed forms."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""One mechanism in coordinates of its bodies and of its joints: one motion."""
+"""One mechanism in body coordinates and in joint coordinates has one motion."""
 
 import dataclasses
 import sys

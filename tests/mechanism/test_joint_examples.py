@@ -1,4 +1,4 @@
-"""The documentation's example of every kind of joint is a file that is read and runs."""
+"""The documentation's example of every kind of joint is a valid file and runs."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What every kind of joint has to be, for all members of the registry."""
+"""Properties that every kind of joint must have, for all members of the registry."""
 
 import dataclasses
 import functools

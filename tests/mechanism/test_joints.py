@@ -1,4 +1,4 @@
-"""Every kind of joint: its rows, its freedom, what it transmits."""
+"""Every kind of joint: its rows, its degrees of freedom, its reactions."""
 
 import functools
 from pathlib import Path

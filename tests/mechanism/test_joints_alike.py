@@ -1,5 +1,5 @@
-"""Joints that do the same twice: rails, hinges of one door, pins. In joint coordinates the rows of
-the second one vanish identically, up to the round-off of the axes.
+"""Redundant joints: parallel rails, hinges of one door, pins. In joint coordinates the rows of the
+second joint vanish identically, up to round-off of the axes.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The page of keys: nothing that a file may hold is missing, and each key is explained."""
+"""The page of keys: it contains every key of a file, and explains each."""
 
 import re
 

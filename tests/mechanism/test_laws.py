@@ -1,5 +1,5 @@
-"""Laws between several joints, and driven distances: one motion in the plane and in space, in the
-coordinates of bodies and of joints.
+"""Laws between several joints, and driven distances: one motion in the plane and in space, in body
+coordinates and in joint coordinates.
 """
 
 import numpy as np

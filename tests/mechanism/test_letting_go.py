@@ -1,4 +1,6 @@
-"""Short forms of what lets go, sticks or slides in mechanism files, beside closed forms."""
+"""Short forms of unilateral joints and dry friction in mechanism files, compared with closed
+forms.
+"""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""Which rows of a closing joint a loop meets by itself: axes that are off by nothing, by round-off
-and by more, in any orientation, for every group of motions and every joint that can close it.
+"""Rows of a closing joint that a loop satisfies identically: axes with errors of zero, round-off
+and more, in any orientation, for every group of motions and every joint that can close it.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""A mechanism with other masses, lengths and rates has the programs of the one before."""
+"""A mechanism with other masses, lengths and rates reuses the compiled programs."""
 
 import dataclasses
 import re

@@ -1,4 +1,4 @@
-"""A parameter acts everywhere where its file has it, or is refused: through `params` as by editing
+"""A parameter has an effect everywhere in its file, or is refused: `params` acts like an edit of
 the file.
 """
 

@@ -1,4 +1,4 @@
-"""What bodies and starts may be given, and what is refused."""
+"""Valid and invalid arguments of bodies and initial states."""
 
 import textwrap
 

@@ -1,4 +1,4 @@
-"""Point masses in space: a mass without inertia, on joints that do not see its attitude."""
+"""Point masses in space: masses without inertia, on joints that do not depend on their attitude."""
 
 import numpy as np
 import pytest

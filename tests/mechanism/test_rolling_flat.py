@@ -1,4 +1,4 @@
-"""A disk that lies flat has no lowest point, and one that is tilted a little has one."""
+"""A horizontal disk has no lowest point, and a slightly tilted one has one."""
 
 import dataclasses
 

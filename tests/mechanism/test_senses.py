@@ -1,5 +1,5 @@
-"""Joints keep the sense of their axes, efforts have a direction, start values stand beside drives,
-bushings turn far, units are SI.
+"""Joints keep the sense of their axes, efforts have a direction, initial values are permitted
+together with drives, bushings rotate far, units are SI.
 """
 
 import jax

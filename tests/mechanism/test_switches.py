@@ -1,4 +1,4 @@
-"""Joints, laws and drives of a file that hold for a part of the time."""
+"""Joints, laws and drives of a file that are active for a part of the time."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Tables as functions in formulas: motions and forces that are given by numbers."""
+"""Tables as functions in formulas: motions and forces given by numbers."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""An angle's law: joints and forces over three turns have one motion in the plane, in space and in
+"""Angle laws: joints and forces over three turns have one motion in the plane, in space and in
 joint coordinates.
 """
 

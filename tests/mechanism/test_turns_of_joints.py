@@ -1,5 +1,5 @@
-"""An angle's law for every kind of joint that has an angle, or couples one: the registry says which
-there are, so that a new kind is turned here, too.
+"""Angle laws for every kind of joint that has or couples an angle. The kinds come from the
+registry, so that a new kind is tested as well.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Mutants that no test can notice, each with the reason, from `equivalent.toml`."""
+"""Mutants that no test can detect, each with the reason, from `equivalent.toml`."""
 
 from __future__ import annotations
 

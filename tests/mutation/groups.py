@@ -1,4 +1,4 @@
-"""Which files are mutated, and which tests have to notice."""
+"""The mutated files, and the tests that must fail for their mutants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The changes that make mutants of a file, found in its syntax tree."""
+"""The mutations of a file, found in its syntax tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of mutants that change nothing names mutants that there are."""
+"""The list of equivalent mutants contains only existing mutants."""
 
 from tests.mutation.__main__ import path_of
 from tests.mutation.equivalent import key, listed

@@ -1,4 +1,4 @@
-"""Functions as native code beside the same compiled by XLA."""
+"""Comparison of functions in native code with the same functions compiled by XLA."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that use each primitive, with the arrays they are called with."""
+"""Functions that use each primitive, with their arguments."""
 
 from __future__ import annotations
 

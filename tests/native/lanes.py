@@ -1,4 +1,4 @@
-"""Code for several members at once beside that for one of them."""
+"""Comparison of code for several batch members at once with code for one member."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions with loops and branches, and arrays that these change in place."""
+"""Functions with loops and branches, and with arrays that these change in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that are printed, and what native code gives for them."""
+"""Printed programs, and the results of native code for them."""
 
 import functools
 import zlib
@@ -20,8 +20,8 @@ SELECTED = 6
 """Of the cases of arrays and loops each sixth is printed by default."""
 
 
-def programs(every: int) -> dict[str, tuple]:
-    """Each case of a function of numbers, and some of arrays, as a program with arrays."""
+def functions(every: int) -> dict[str, tuple]:
+    """Each case of a function of numbers, and some of arrays, with its arrays."""
     given = {}
     for name, f in cases.OF_ONE.items():
         given |= {f"{name} of {np.dtype(t)}": (f, cases.one(SPECIAL, t)) for t in FLOATS}
@@ -33,7 +33,7 @@ def programs(every: int) -> dict[str, tuple]:
         given[f"{name} of truths"] = (f, *cases.pairs((False, True), bool))
     others = [*cases.CASES.items(), *((k, x) for k, x in LOOPS.items() if "huge" not in k)]
     given |= dict(others[::every])
-    return {name: _program(*each) for name, each in given.items()}
+    return given
 
 
 def _program(f, *arrays):
@@ -44,8 +44,14 @@ def _program(f, *arrays):
 @functools.cache
 def known(every: int) -> dict[str, tuple]:
     """The programs with what native code gives."""
+    return programs_of(functions(every))
+
+
+def programs_of(given: dict[str, tuple]) -> dict[str, tuple]:
+    """Functions with arrays as programs, the arrays, and what native code gives."""
     found = {}
-    for name, (program, arrays) in programs(every).items():
+    for name, each in given.items():
+        program, arrays = _program(*each)
         code = NativeFunction(translated(program, 0))
         found[name] = program, arrays, code(*arrays)
     return found

@@ -1,4 +1,6 @@
-"""Levels of optimization, members and threads give the same bits, and calls are safe."""
+"""Results do not depend on the optimization level, the number of members or threads (bitwise), and
+calls are safe.
+"""
 
 import threading
 

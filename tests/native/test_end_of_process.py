@@ -1,4 +1,4 @@
-"""A process ends when its work has ended, also while its code is being optimized."""
+"""A process ends when its work is done, even while its code is being optimized."""
 
 import subprocess
 import sys

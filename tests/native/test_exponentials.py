@@ -1,4 +1,4 @@
-"""Exponential and logarithm in native code beside 50 digits."""
+"""Exponential and logarithm in native code compared with 50 digits."""
 
 import jax.numpy as jnp
 import mpmath

@@ -1,4 +1,6 @@
-"""Members that are computed at once, one in each lane, have the bits of each by itself."""
+"""Batch members computed in SIMD lanes have results bitwise identical to those of each member
+alone.
+"""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Loops and branches give in native code what XLA gives, whatever they change in place."""
+"""Loops and branches in native code give the results of XLA, including changes in place."""
 
 import jax
 import jax.numpy as jnp

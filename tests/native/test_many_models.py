@@ -1,4 +1,4 @@
-"""Models that are defined and run one after the other in one process leave no memory behind."""
+"""Many models defined and run one after the other in one process leave no memory allocated."""
 
 import json
 import subprocess

@@ -1,5 +1,5 @@
-"""Dead code of a traced program is not emitted, nor an inner program twice; dense factors are left
-to LAPACK.
+"""Dead code of a traced program is not emitted, and no inner program is emitted twice; dense
+factors are computed by LAPACK.
 """
 
 from __future__ import annotations

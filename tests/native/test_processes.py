@@ -1,5 +1,5 @@
-"""Native code in forks, fresh processes, threads, without assertions, without a place to keep it,
-and where memory must not be executed.
+"""Native code in forks, new processes and threads, without assertions, without a cache folder, and
+without permission to execute memory.
 """
 
 import multiprocessing

@@ -1,4 +1,6 @@
-"""Elements that are alike are computed in loops, of one member and of several to the same bit."""
+"""Elements with equal operations are computed in loops, bitwise identically for one member and for
+several.
+"""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Every primitive gives in native code what XLA gives."""
+"""Every primitive gives in native code the result of XLA."""
 
 import jax
 import jax.numpy as jnp

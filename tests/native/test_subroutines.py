@@ -1,4 +1,4 @@
-"""Functions that are emitted once and called, beside the same written out."""
+"""Functions that are emitted once and called, compared with the same functions inlined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sine and cosine in native code beside 50 digits."""
+"""Sine and cosine in native code compared with 50 digits."""
 
 import jax.numpy as jnp
 import mpmath

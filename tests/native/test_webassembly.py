@@ -1,4 +1,4 @@
-"""Functions printed as WebAssembly give what native code gives."""
+"""Functions printed as WebAssembly give the results of native code."""
 
 import json
 import shutil

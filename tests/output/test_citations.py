@@ -1,4 +1,4 @@
-"""BibTeX for what a run used."""
+"""BibTeX entries for the methods that a run used."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Forces of contacts at the points of a scene, and the times in which something holds."""
+"""Contact forces at the points of a scene, and the times at which a contact is active."""
 
 import jax.numpy as jnp
 import numpy as np

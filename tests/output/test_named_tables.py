@@ -1,4 +1,4 @@
-"""What objects print: their numbers with names and units."""
+"""Printed objects: their numbers with names and units."""
 
 import jax
 import jax.numpy as jnp

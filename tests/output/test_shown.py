@@ -1,4 +1,4 @@
-"""Runs of mechanisms and robots know what there is to see of them, without a scene of a user."""
+"""Runs of mechanisms and robots have a scene without one from the user."""
 
 import gc
 import importlib

@@ -1,4 +1,4 @@
-"""A picture of every model before anything of it is compiled."""
+"""A picture of every model before anything is compiled."""
 
 import jax
 import numpy as np

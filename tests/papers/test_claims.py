@@ -1,5 +1,5 @@
-"""Claims, pages and the command, on a paper made up for it; and the cheap parts of the real
-ones.
+"""Claims, pages and the command, for an artificial paper; and the cheap parts of the real
+papers.
 """
 
 import subprocess

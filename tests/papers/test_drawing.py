@@ -1,4 +1,4 @@
-"""Lines that coincide, trees with their indentation, and choices that were fitted."""
+"""Coinciding lines, trees with their indentation, and fitted choices."""
 
 import numpy as np
 import pytest

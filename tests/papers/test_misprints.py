@@ -1,5 +1,5 @@
-"""Misprints of the papers: as printed each equation fails, and put right it holds; and numbers that
-cannot be as printed.
+"""Misprints of the papers: each equation fails as printed and holds as corrected; and contradictory
+printed numbers.
 """
 
 import numpy as np

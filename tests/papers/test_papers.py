@@ -1,4 +1,4 @@
-"""The cheap claims of the papers in every run, whole papers as slow tests."""
+"""The cheap claims of the papers in every run of the tests, whole papers as slow tests."""
 
 import jax.numpy as jnp
 import pytest

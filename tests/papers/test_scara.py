@@ -1,5 +1,5 @@
-"""The scara paper: its equations by screws, its misprints, and why its printed errors do not come
-out.
+"""The SCARA paper: its equations by screws, its misprints, and the reason why its printed errors
+are not reproduced.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The spiral of the review paper: errors of its loose integrators against independent values."""
+"""The spiral of the review paper: errors of loose integrators compared with independent values."""
 
 import numpy as np
 import pytest

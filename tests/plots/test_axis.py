@@ -1,4 +1,4 @@
-"""Axes show what there is, labeled with round numbers that can be said apart."""
+"""Axes cover all values, with round labels that can be distinguished."""
 
 import math
 

@@ -13,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import zwang as zw
+from zwang.gallery.mechanisms import FOLDER
+from zwang.mechanism.drawing import picture as picture_of
 from zwang.plots import Curve, Label, Mark, Panel, Picture, joined
 from zwang.plots.data import HALF, PALETTE
-from zwang.plots.layout import TINY_TEXT, layout, wide
+from zwang.plots.layout import layout, wide
 from zwang.plots.points import MOST_POINTS, MOST_STAIRS, spaced, thinned
 from zwang.plots.svg import svg
 
@@ -185,33 +187,6 @@ def test_marks_stand_where_they_belong_with_their_names():
     )
 
 
-@pytest.mark.parametrize("y", [np.cos(T), T, 0 * T + 1.0, np.where(T < 2, np.nan, T)])
-def test_names_of_marks_cover_neither_curves_nor_each_other(y):
-    marks = [Mark([0.5, 2.0, 2.1], ["dead point"] * 3), Mark([4.8], ["latch off\n2 J lost"])]
-    (at,) = layout(one(Curve(T, y), marks=marks)).places
-    fine = np.linspace(T[0], T[-1], 2000)
-    x, down = at.x.at(fine), at.y.length - at.y.at(np.interp(fine, T, y))
-    boxes = []
-    for row, right, baseline, late, _ in at.names():
-        width = wide(row, TINY_TEXT)
-        boxes.append((right - width * late, baseline - TINY_TEXT, width, TINY_TEXT))
-    assert len(boxes) == 5
-    for i, (left, top, width, height) in enumerate(boxes):
-        assert 0 <= left <= at.x.length - width and 0 <= top <= at.y.length - height
-        inside = (x >= left) & (x <= left + width)
-        assert not np.any((down[inside] >= top) & (down[inside] <= top + height))
-        for x0, y0, w, h in boxes[:i]:
-            assert x0 + w <= left or left + width <= x0 or y0 + h <= top or top + height <= y0
-
-
-def test_names_of_marks_stay_apart_where_curves_are_everywhere():
-    dense = np.linspace(0, 5, 400)
-    marks = [Mark([2.0, 2.1], ["dead point"] * 2)]
-    (at,) = layout(one(Curve(dense, np.sin(60 * dense)), marks=marks)).places
-    first, second = (baseline for _, _, baseline, _, _ in at.names())
-    assert second - first >= TINY_TEXT
-
-
 def test_a_long_curve_over_time_keeps_its_peaks():
     t = np.linspace(0, 1, 100_000)
     y = np.sin(40 * t)
@@ -313,13 +288,59 @@ def test_a_label_that_would_leave_the_page_stands_to_the_left_of_its_point():
     curve = Curve([0.0, 1.0], [0.0, 1.0])
     labels = [Label((0.0, 0.0), "here", shift=(5.0, 5.0)), Label((1.0, 1.0), "a long name of it")]
     made = one(curve, labels=labels)
-    at = layout(made).places[0]
-    assert [at.turned(label) for label in labels] == [False, True]
     texts = {x.text: x for x in parsed(made).iter(f"{SVG}text")}
     assert texts["here"].get("text-anchor") == "start"
     assert texts["a long name of it"].get("text-anchor") == "end"
     sides = {x.get_text(): x.get_ha() for x in made.figure().axes[0].texts}
     assert sides == {"here": "left", "a long name of it": "right"}
+
+
+def boxes(root, words):
+    """Left, top, right and bottom of texts, by the same estimate of their width as a layout."""
+    found = []
+    for one in root.iter(f"{SVG}text"):
+        if one.text in words:
+            x, y, size = (float(one.get(key)) for key in ("x", "y", "font-size"))
+            width = wide(one.text, size)
+            left = x - width if one.get("text-anchor") == "end" else x
+            found.append((left, y - 0.75 * size, left + width, y + 0.2 * size))
+    return found
+
+
+def test_names_cover_neither_curves_nor_each_other():
+    angle = np.linspace(0.0, 2 * np.pi, 400)
+    places, y = [0.667, 3.917, 4.2, 6.1], 90 - 30 * np.cos(angle) ** 2
+    words = ["first", "second", "a third name", *(f"dead point {x}" for x in places)]
+    labels = [Label((1.0, 75.0), x, shift=(4.0, 4.0)) for x in words[:3]]
+    marks = [Mark(places, words[3:])]
+    picture = one(Curve(angle, y), limits=(0, 95), marks=marks, labels=labels)
+    (at,) = layout(picture).places
+    found = boxes(parsed(picture), words)
+    x, y = at.points(angle, y)
+    assert len(found) == len(words)
+    for i, (left, top, right, bottom) in enumerate(found):
+        assert not np.any((x > left) & (x < right) & (y > top) & (y < bottom)), words[i]
+        for a, b, c, d in found[:i]:
+            assert right <= a or c <= left or bottom <= b or d <= top, words[i]
+
+
+def test_the_name_of_a_row_stays_in_its_row():
+    curves = [Curve([0.0, 10.0], 1.0), Curve([0.0, 10.0], 1.2)]  # the second one crosses the name
+    picture = one(*curves, limits=(0.5, 2.0), labels=[Label((0.0, 1.0), "floor", row=True)])
+    (at,) = layout(picture).places
+    (text,) = (x for x in parsed(picture).iter(f"{SVG}text") if x.text == "floor")
+    assert float(text.get("y")) == pytest.approx(float(at.points(0.0, 1.0)[1]), abs=0.01)
+
+
+def test_names_of_joints_and_bodies_on_one_line_are_apart():
+    machine = zw.mechanism.read(FOLDER / "slider-crank.toml")
+    drawn = picture_of(machine, machine.start_state.q)
+    words = {"shaft", "pin", "wrist, cylinder", "crank", "rod", "piston"}
+    found = boxes(parsed(drawn), words)
+    assert len(found) == len(words)
+    for i, (left, top, right, bottom) in enumerate(found):
+        for a, b, c, d in found[:i]:
+            assert right <= a or c <= left or bottom <= b or d <= top
 
 
 def test_a_script_shows_a_figure_without_pyplot(monkeypatch):

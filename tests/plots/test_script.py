@@ -1,4 +1,4 @@
-"""What a script draws and leaves is shown when it ends."""
+"""Pictures that a script draws but does not show or save are shown at its end."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Where the packages of the extra `robots-test` keep their files."""
+"""Paths of the files in the packages of the extra `robots-test`."""
 
 import importlib.util
 from pathlib import Path

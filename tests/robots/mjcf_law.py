@@ -1,6 +1,6 @@
-"""What becomes of each element and attribute of MJCF: the rules, read off MuJoCo's own schema.
+"""Rules for the treatment of each element and attribute of MJCF, from MuJoCo's own schema.
 
-A rule is a pattern of element and attribute and what becomes of them; the first that fits holds.
+A rule consists of a pattern of element and attribute, and their treatment; the first match applies.
 """
 
 import ctypes

@@ -1,6 +1,6 @@
 """A small MJCF file for every element of the schema, and another value for every attribute of it.
 
-`pair` gives the two files of an attribute, which differ in it alone.
+`pair` gives two files that differ only in one attribute.
 """
 
 import copy

@@ -1,4 +1,4 @@
-"""Another value for every attribute of MJCF, and what has to stand beside it."""
+"""Another value for every attribute of MJCF, and the attributes that it requires."""
 
 from fnmatch import fnmatch
 

@@ -1,4 +1,4 @@
-"""Configurations by joints and by name: what is asked for is held, or refused."""
+"""Configurations by joints and by name: requested values are kept, or refused."""
 
 import numpy as np
 import pytest

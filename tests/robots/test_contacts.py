@@ -1,4 +1,4 @@
-"""Limits, dry friction and the ground of robot files, beside closed forms."""
+"""Limits, dry friction and the ground of robot files, compared with closed forms."""
 
 import numpy as np
 import pytest

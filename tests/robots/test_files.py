@@ -1,4 +1,4 @@
-"""Small files of our own, read by MuJoCo or by ourselves, against MuJoCo's equations of motion."""
+"""Small robot files, read by MuJoCo or by zwang, compared with MuJoCo's equations of motion."""
 
 import jax
 import jax.numpy as jnp

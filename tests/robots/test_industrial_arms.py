@@ -1,4 +1,4 @@
-"""UR5 and Panda against two programs that share nothing with ours but the file."""
+"""UR5 and Panda compared with two independent programs that read the same files."""
 
 import jax
 import numpy as np

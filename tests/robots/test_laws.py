@@ -1,4 +1,4 @@
-"""Control laws by name on robots, beside closed forms; files without actuators."""
+"""Control laws by name for robots, compared with closed forms; files without actuators."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -64,7 +64,7 @@ def test_gravity_compensation_is_that_of_the_closed_form(arm):
     assert law.actuator_units == ("N m", "N m")
     found = zw.control(arm.model, law, Q, V)
     np.testing.assert_allclose(found.u, weight(Q), rtol=1e-13)
-    run = zw.simulate(arm.driven(servo=law), Q, [0.0, 0.0], duration=1.0, samples=3)
+    run = zw.simulate(arm.driven(law), Q, [0.0, 0.0], duration=1.0, samples=3)
     np.testing.assert_allclose(run.q, np.broadcast_to(Q, (3, 2)), atol=1e-10)
     assert run.dataset.actuator.values.tolist() == ["shoulder", "elbow"]
 

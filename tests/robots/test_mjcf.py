@@ -1,5 +1,5 @@
-"""Elements of MJCF that a model must obey, against MuJoCo: its rows vanish at our start, and
-accelerations from rest are those of its M, bias and Jacobian of hard rows.
+"""Elements of MJCF that a model must represent, compared with MuJoCo: its rows vanish at our
+initial state, and accelerations from rest are those of its M, bias and Jacobian of hard rows.
 """
 
 import numpy as np

@@ -1,7 +1,8 @@
-"""No element or attribute of MJCF is dropped without a word: each has a rule, and a file in which
-it is changed gives another model, or another list of what is left out, or is refused.
+"""No element or attribute of MJCF is ignored silently: each has a rule, and a file with a change of
+it gives another model, or another list of omitted parts, or is refused.
 
-What an attribute is for MuJoCo is read off the numbers of its compiled model that it changes.
+The meaning of an attribute for MuJoCo is determined from the numbers of its compiled model that
+change.
 """
 
 import re

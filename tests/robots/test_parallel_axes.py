@@ -1,6 +1,6 @@
-"""Plane linkages of robot files whose axes are parallel up to round-off, in any orientation: one
-freedom, with the accelerations of the plane linkage, against MuJoCo's M and bias and its rows
-projected onto the plane by hand.
+"""Plane linkages in robot files with axes parallel up to round-off, in any orientation: one degree
+of freedom, with the accelerations of the plane linkage, compared with MuJoCo's M and bias, and with
+its rows projected onto the plane by hand.
 """
 
 import numpy as np

@@ -1,5 +1,6 @@
-"""Loops of a robot file that repeat each other: two rods parallel to a third, off by the digits of
-a file, have one freedom, with the accelerations of exact data, against MuJoCo's M, bias and rows.
+"""Redundant loops of a robot file: two rods parallel to a third, up to the digits of a file, have
+one degree of freedom, with the accelerations of exact data, compared with MuJoCo's M, bias and
+rows.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""What there is to see of a robot: shapes where its bodies are, axes where its joints turn."""
+"""The scene of a robot: shapes at the positions of its bodies, axes at its joints."""
 
 import numpy as np
 import pytest

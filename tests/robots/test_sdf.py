@@ -1,4 +1,6 @@
-"""SDF files against closed forms, other ways to write the same robot, and MuJoCo."""
+"""SDF files compared with closed forms, with other descriptions of the same robot, and with
+MuJoCo.
+"""
 
 import jax
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
-"""A reader's law: an element or attribute of SDF changes the motion or pictures, is listed, or is
-refused; none is dropped.
+"""Completeness of the reader: an element or attribute of SDF changes the motion or pictures, is
+listed, or is refused; none is ignored silently.
 """
 
 import dataclasses

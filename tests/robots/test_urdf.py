@@ -1,5 +1,5 @@
-"""URDF by closed forms: links without mass, point masses, inertias no body has, floating and planar
-joints, mimics; what is refused, and what is only told.
+"""URDF compared with closed forms: links without mass, point masses, impossible inertias, floating
+and planar joints, mimics; refusals, and warnings.
 """
 
 import sys

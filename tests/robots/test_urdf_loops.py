@@ -1,4 +1,4 @@
-"""Loops of a URDF from YAML against the same robots as SDF, which has such joints."""
+"""Loops of a URDF from YAML compared with the same robots as SDF, which has such joints."""
 
 import numpy as np
 import pytest

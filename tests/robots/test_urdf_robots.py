@@ -1,5 +1,5 @@
-"""URDF files of public robots beside Pinocchio, which shares nothing with ours but the file: PR2,
-Romeo, TIAGo and iCub have links that no body can be, ANYmal one of 1 mg, Romeo hands without mass.
+"""URDF files of public robots compared with Pinocchio, an independent program: PR2, Romeo, TIAGo
+and iCub have links with impossible inertias, ANYmal one of 1 mg, Romeo hands without mass.
 """
 
 import jax

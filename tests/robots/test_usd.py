@@ -1,4 +1,4 @@
-"""Robots from texts of Universal Scene Description."""
+"""Robots from text files of Universal Scene Description."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Systems of the servo paper and the review paper, shared by the tests of the servo."""
+"""Systems of the servo paper and the review paper, shared by the tests of servo control."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Butterworth gain beside SciPy's filters and its solution of the Riccati equation."""
+"""The Butterworth gain compared with SciPy's filters and its solution of the Riccati equation."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Inputs that reach the servo constraints too early become states."""
+"""Inputs that act on the servo constraints at too low a derivative become states."""
 
 import importlib
 

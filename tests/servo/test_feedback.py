@@ -1,4 +1,4 @@
-"""Control laws that are functions of the state, alone and in loops that are not ideal."""
+"""Control laws that are functions of the state, in ideal and in nonideal loops."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -62,6 +62,8 @@ def mass() -> zw.Model:
         zw.analysis.linearize(bare, [0.0], inputs=[[1.0]]), Q=[4.0, 1.0], R=0.5
     )
     assert regulator.K_q.shape == (1, 1)
+    with pytest.raises(zw.ModelError, match=r"servo is .*or a law such as regulator.feedback\(\)"):
+        zw.Model(system, params={"m": 2.0}, servo=regulator)
     return zw.Model(system, params={"m": 2.0}, servo=regulator.feedback(), name="mass")
 
 

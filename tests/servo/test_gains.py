@@ -1,4 +1,4 @@
-"""Errors decay as the gains say."""
+"""Errors decay according to the gains."""
 
 import jax
 import jax.numpy as jnp

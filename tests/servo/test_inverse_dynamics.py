@@ -1,5 +1,5 @@
-"""Inverse dynamics of closed chains, and passive constraints that answer to control with
-friction.
+"""Inverse dynamics of closed chains, and passive constraints with friction that react to
+control.
 """
 
 import jax.numpy as jnp

@@ -1,4 +1,6 @@
-"""Inequalities that actuators keep within their limits, beside closed forms and all active sets."""
+"""Inequalities that actuators enforce within their limits, compared with closed forms and with all
+active sets.
+"""
 
 import itertools
 

@@ -1,5 +1,5 @@
-"""Limits of the actuators: kept, passive constraints untouched, and as little of the servo
-constraints given up as possible.
+"""Limits of the actuators: they are kept, passive constraints are not affected, and the violation
+of servo constraints is least.
 """
 
 import json

@@ -1,5 +1,5 @@
-"""Closed loops that are not ideal: sampled, delayed, noisy, with limits of the rate, and with a
-wrong model.
+"""Nonideal closed loops: sampled, delayed, noisy, with limits of the rate, and with a wrong
+model.
 """
 
 import functools

@@ -1,4 +1,6 @@
-"""Examples of the servo paper against independent reference values (its sections V and VI)."""
+"""Examples of the servo paper compared with independent reference values (its sections V and
+VI).
+"""
 
 import jax
 import numpy as np

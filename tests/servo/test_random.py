@@ -1,4 +1,6 @@
-"""Random systems, actuators and constraints of every rank: solved, or told what cannot be met."""
+"""Random systems, actuators and constraints of every rank: solved, or refused with the constraints
+that cannot be met.
+"""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Motors behind springs: the constraint is differentiated until they reach it."""
+"""Motors behind springs: the constraint is differentiated until the motors appear in it."""
 
 import functools
 

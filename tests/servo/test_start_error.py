@@ -1,4 +1,4 @@
-"""A servo constraint that starts with an error and has no gain is named."""
+"""A servo constraint with an initial error and without a gain is reported by name."""
 
 import jax
 import jax.numpy as jnp

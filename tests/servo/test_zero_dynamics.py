@@ -1,4 +1,4 @@
-"""What the servo constraints leave free, and whether it stays bounded."""
+"""The zero dynamics of servo constraints, and their stability."""
 
 import jax.numpy as jnp
 import numpy as np

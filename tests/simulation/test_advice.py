@@ -1,4 +1,4 @@
-"""What a run that ended too early is advised fits the integrator that took its steps."""
+"""The advice for a run that ended early fits its integrator."""
 
 import pytest
 

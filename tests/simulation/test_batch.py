@@ -1,4 +1,4 @@
-"""Many motions at once are the same motions, and one that fails does not spoil the others."""
+"""Motions of a batch equal separate motions, and a failure does not affect the others."""
 
 from __future__ import annotations
 

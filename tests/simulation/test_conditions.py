@@ -1,5 +1,5 @@
-"""Conditions that end a run or switch a constraint return one real number, or a sentence says
-so.
+"""Conditions that end a run or switch a constraint return one real number; otherwise one sentence
+is raised.
 """
 
 import jax.numpy as jnp

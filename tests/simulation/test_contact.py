@@ -1,4 +1,4 @@
-"""Gaps that open and close, and dry friction, beside closed forms."""
+"""Gaps that open and close, and dry friction, compared with closed forms."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Gaps and dry friction where a model is looked at, run many times, or coupled to others."""
+"""Models with gaps and dry friction in analyses, studies and couplings."""
 
 import jax
 import jax.numpy as jnp

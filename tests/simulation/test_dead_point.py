@@ -1,4 +1,4 @@
-"""A driven crank that cannot turn through ends at its dead point, not as a stiff system.
+"""A driven crank that cannot rotate fully ends at its dead point, and is not reported as stiff.
 
 A crank of 0.5 m with a rod of 0.3 m: `0.5 sin θ + 0.3 sin φ = 0` has no φ beyond sin θ = 0.6.
 """

@@ -1,4 +1,4 @@
-"""Parameters come back from noisy data, as far off as the stated uncertainty says."""
+"""Parameters identified from noisy data have errors within the stated uncertainty."""
 
 from __future__ import annotations
 

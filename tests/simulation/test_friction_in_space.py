@@ -1,4 +1,4 @@
-"""Dry friction of contacts in space, which slides in any direction, beside closed forms."""
+"""Dry friction of contacts in space, with sliding in any direction, compared with closed forms."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Rows that grow along a run: levers that slide out to many times their length at the start."""
+"""Rows that grow along a run: levers that extend to many times their initial length."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Forces that jump, which keep a run's steps short, are named."""
+"""Discontinuous forces, which keep a run's steps short, are named."""
 
 import jax.numpy as jnp
 import numpy as np

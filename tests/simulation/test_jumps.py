@@ -1,4 +1,4 @@
-"""Velocities that jump within a run are reported with impulse and energy, whatever asks for it."""
+"""Jumps of the velocity within a run are reported with impulse and energy, for every cause."""
 
 import jax.numpy as jnp
 import numpy as np

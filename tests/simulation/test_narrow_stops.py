@@ -1,4 +1,4 @@
-"""Stops that are met for a small part of a step only."""
+"""Stops that are reached only within a small part of a step."""
 
 import jax.numpy as jnp
 import numpy as np

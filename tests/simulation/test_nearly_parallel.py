@@ -1,9 +1,9 @@
-"""Rows at a small angle outside `zw.simulate`: held, or refused in a sentence.
+"""Rows at a small angle outside `zw.simulate`: enforced, or refused in a sentence.
 
     x = 0,    cos(α) x + sin(α) y = 0    with the weight along y
 
-holds the mass for every α > 0: y'' = 0, and nothing moves. A method that damps small singular
-values lets it fall, by 0.5 m in a second.
+fixes the mass for every α > 0: y'' = 0, and nothing moves. Under a method that damps small singular
+values it falls, by 0.5 m in a second.
 """
 
 import jax

@@ -1,4 +1,4 @@
-"""What is not a number is not called a contradiction."""
+"""Values that are not finite are not reported as a contradiction."""
 
 import dataclasses
 

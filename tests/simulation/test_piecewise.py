@@ -1,4 +1,4 @@
-"""Runs in pieces against runs in one."""
+"""Piecewise runs compared with single runs."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,6 @@
-"""A state put onto the constraints as a differentiable layer, beside closed forms."""
+"""Projection of a state onto the constraints as a differentiable layer, compared with closed
+forms.
+"""
 
 import jax
 import jax.numpy as jnp

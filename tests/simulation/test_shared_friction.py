@@ -1,4 +1,4 @@
-"""Frictions and gaps that repeat or load each other, beside closed forms."""
+"""Frictions and gaps that are redundant or load each other, compared with closed forms."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Runs: accuracy, what they keep, what compiles, how they stop."""
+"""Runs: accuracy, invariants, compilations, and their ends."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,9 +1,9 @@
-"""Stick and slip by a drive of rate 0 and a `zw.Switch`: one motion by native code and by XLA, the
-first time and every other time.
+"""Stick and slip by a drive of rate 0 and a `zw.Switch`: one motion by native code and by XLA, in
+the first and in every later run.
 
 A block on a rough floor is pulled by a spring (4 N/m) whose other end moves at 1 m/s. It sticks
-while the pull is below μ_s m g, and slides against μ_k m g until it comes to rest; between, the
-motion is a sine about the other end's place.
+while the pull is below μ_s m g, and slides against μ_k m g until it comes to rest. While it slides,
+the motion is a sine about a moving position.
 """
 
 import jax.numpy as jnp

@@ -276,3 +276,23 @@ def test_a_condition_to_switch_off_that_is_met_at_the_start_counts_there():
     assert not held.switches and np.all(held.q == 0)
     later = run(holds=4.0, rise=7.0)  # the pull turns round and reaches 4 N at 1 s
     assert np.isclose(later.switches[0].time, 1.0, atol=1e-10)
+
+
+@pytest.mark.parametrize("part", [1e-2, 1e-5, 1e-7])
+def test_a_condition_that_rises_and_falls_within_a_step_is_met(part):
+    """At the turning points of an oscillation that has no other events and samples."""
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.array([-q[0], 1.0]))
+    hold = zw.Nonholonomic(lambda q, v, t, p: v[1], name="hold")
+    switch = zw.Switch(
+        "hold",
+        on=lambda q, v, t, p: q[0] - (1 - p),
+        off=lambda q, v, t, p, multipliers: -q[0] - (1 - p),
+        initially=False,
+    )
+    model = zw.Model(system, [hold], params=1e-2)
+    run = zw.simulate(
+        model, [-1.0, 0.0], [0.0, 0.0], duration=20, samples=2, params=part, switches=[switch]
+    )
+    expected = np.pi * np.arange(1, 7) - np.arccos(1 - part)
+    # a peak of this part is as wide as the root of twice it, and known to rtol
+    np.testing.assert_allclose([x.time for x in run.switches], expected, atol=2e-10 / part**0.5)

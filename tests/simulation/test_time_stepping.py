@@ -1,4 +1,4 @@
-"""Moreau's time stepping beside closed forms and beside runs that locate every instant."""
+"""Moreau's time stepping compared with closed forms and with event-driven runs."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""A trajectory as a pure function: the same as `simulate`, and its derivatives are those of the
+"""A trajectory as a pure function: it equals `simulate`, and its derivatives are those of the
 motion.
 """
 

@@ -1,4 +1,4 @@
-"""Rows that vanish along a motion end it, at the same step each time."""
+"""Rows that vanish along a motion end it, always at the same step."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""The sparse path gives what the dense path gives."""
+"""The sparse path gives the results of the dense path."""
 
 import functools
 

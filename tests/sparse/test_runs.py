@@ -1,4 +1,4 @@
-"""Runs on the sparse path: the same motion as on the dense one, at a cost in proportion to the
+"""Runs on the sparse path: the same motion as on the dense path, at a cost proportional to the
 number of bodies.
 """
 

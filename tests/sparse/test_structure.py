@@ -1,4 +1,4 @@
-"""What is sparse is found, and nothing is overlooked."""
+"""The sparsity pattern is found, without missing entries."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Sweeps end when nothing but round-off is left, and not before."""
+"""Proximal iterations end when only round-off remains, and not before."""
 
 import dataclasses
 

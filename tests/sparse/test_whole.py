@@ -1,4 +1,4 @@
-"""What looks at all of A at once takes a model of the sparse path like any other."""
+"""Analyses that need all of A at once accept a model of the sparse path."""
 
 import equinox as eqx
 import numpy as np

@@ -1,4 +1,4 @@
-"""What a step may leave of φ and ψ."""
+"""Residuals of φ and ψ that an accepted step may have."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Bogacki and Shampine's method: its order conditions, and SciPy's steps of the same pair."""
+"""Bogacki and Shampine's method: its order conditions, and SciPy's steps with the same pair."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Lengths of steps whose stages keep clear of a singular configuration."""
+"""Step lengths for which the stages avoid a singular configuration."""
 
 import numpy as np
 import pytest

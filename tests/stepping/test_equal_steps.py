@@ -1,4 +1,4 @@
-"""The classical method: what one step makes of linear equations and of a cubic is known."""
+"""The classical Runge-Kutta method: known results of one step for linear equations and a cubic."""
 
 import jax.numpy as jnp
 import numpy as np

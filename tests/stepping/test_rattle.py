@@ -1,4 +1,6 @@
-"""RATTLE keeps what a conservative motion keeps, and says what it cannot do."""
+"""RATTLE keeps the invariants of a conservative motion, and refuses models for which it is not
+valid.
+"""
 
 import jax.numpy as jnp
 import numpy as np

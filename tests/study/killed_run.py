@@ -1,4 +1,4 @@
-"""A run in a process of its own, which is killed."""
+"""A run in a separate process, which is killed."""
 
 import os
 import time

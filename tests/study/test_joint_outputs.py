@@ -1,4 +1,6 @@
-"""What joints and drives of a mechanism transmit, as outputs of a study, by Newton's law."""
+"""Reactions of joints and drives of a mechanism as outputs of a study, compared with Newton's
+law.
+"""
 
 import csv
 

@@ -1,5 +1,5 @@
-"""A run that outlives its process: whatever ends it, the steps are those of one without
-interruption, bit for bit.
+"""A run that survives its process: after any end, its steps are bitwise identical to those of an
+uninterrupted run.
 """
 
 import contextlib

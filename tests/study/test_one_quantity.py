@@ -1,4 +1,6 @@
-"""A study of one quantity on a grid: curves, and no interval of what was not drawn."""
+"""A study of one quantity on a grid: curves, and no confidence interval, because nothing is
+random.
+"""
 
 import zwang as zw
 

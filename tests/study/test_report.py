@@ -1,4 +1,4 @@
-"""The report of a study in a browser: filters keep the cases that they say, headings sort."""
+"""The report of a study in a browser: filters select the right cases, headings sort."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Studies: every row is the motion of its case, nothing is computed twice, nothing is lost."""
+"""Studies: every row is the motion of its case, nothing is computed twice, and nothing is lost."""
 
 import json
 import math
@@ -379,7 +379,7 @@ def test_what_goes_along_with_every_part_does_not_grow_with_the_study(free):
         instants, sample = np.array([0.0, 0.1]), zw.study.grid()
         over, start = {"m": np.linspace(1.0, 2.0, cases)}, (np.zeros(2), np.zeros(2))
         given = (start, instants, sample, (), None, None, False, {})
-        return len(engine.packed(_plan(free, over, *given)))
+        return len(engine.packed(_plan(free, over, {}, *given)))
 
     assert size(100_000) == pytest.approx(size(100), abs=100)
 

@@ -1,4 +1,6 @@
-"""Workers compute what this process computes, bit for bit, also when one of them is killed."""
+"""Workers give results bitwise identical to those of this process, even if one of them is
+killed.
+"""
 
 import contextlib
 import os

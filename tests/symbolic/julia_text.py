@@ -1,7 +1,7 @@
-"""The values of functions that were printed in Julia, read by a parser of their expressions.
+"""Values of functions printed in Julia, from a parser of their expressions.
 
-Grammar, from what binds least: `c ? x : y`; comparisons; `+ -`; `* / // .* ./`; signs; `^ .^`,
-which bind more than a sign on their left; calls, indices and parentheses. Reference:
+Grammar, in increasing precedence: `c ? x : y`; comparisons; `+ -`; `* / // .* ./`; signs; `^ .^`,
+which bind more strongly than a sign on their left; calls, indices and parentheses. Reference:
 Julia's manual, operator precedence.
 """
 

@@ -1,4 +1,4 @@
-"""Systems as SymPy's documentation states them, for `sympy.physics.mechanics`."""
+"""Systems from SymPy's documentation, for `sympy.physics.mechanics`."""
 
 import sympy as sp
 from sympy.physics.mechanics import (

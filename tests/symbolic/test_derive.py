@@ -1,4 +1,4 @@
-"""Closed forms against the numeric model, and against what is printed in the papers."""
+"""Closed forms compared with the numeric model, and with the equations printed in the papers."""
 
 import html
 from types import SimpleNamespace
@@ -13,6 +13,7 @@ from zwang.codegen.names import identifier
 from zwang.codegen.samples import samples
 from zwang.symbolic import equations, weighted_pseudoinverse
 from zwang.symbolic.elimination import plain
+from zwang.symbolic.printing import page
 
 AGREES = 1e-12
 PAPER = [
@@ -285,6 +286,15 @@ def test_a_larger_matrix_than_two_by_two_is_printed_as_definitions():
     assert letter in found._repr_html_() and "zc" not in found._repr_html_()
 
 
+def test_parentheses_of_sums_with_fractions_or_cases_are_drawn_as_high_as_these():
+    x, y = sp.symbols("x y", real=True)
+    shown = lambda expression: page._Printer({}).doprint(expression)
+    low = shown(y * (x + 1))
+    assert "<mo>(</mo>" in low and page.ROUND not in low
+    for high in (y * (x + 1 / y), (1 + sp.Piecewise((x, x > 0), (y, True))) ** 2):
+        assert page.ROUND in shown(high) and "<mo>(</mo>" not in shown(high)
+
+
 def test_squares_of_sine_and_cosine_are_added_and_cases_decided():
     x, y, m = sp.symbols("x y m", real=True)
     square = lambda f: f(x) ** 2
@@ -310,4 +320,7 @@ def test_formulas_have_cases_fractions_greek_letters_and_rows_as_declared():
     assert found.equations.M[1, 1] == found.equations.symbols.p[0]
     assert "otherwise" in page and "piecewise" not in page and "<mi>μ</mi>" in page
     assert r"\begin{cases}" in latex and r"\mu" in latex and r"\frac{x}{2}" in latex
+    assert "J, m, μ > 0." in found.assumptions and "J, m, μ > 0." in page
+    assert r"$\mu$ > 0." in latex and latex.index("p = (") < latex.index("M = ")
+    assert r"$A^{\oplus} = " in latex and "enforces A dv/dt = b" in page
     assert [str(x) for x in found.equations.phi] == ["-theta_1 + x", "theta_1 - sin(t)"]

@@ -1,7 +1,7 @@
-"""Systems that SymPy ships: those of its documentation, as its own tests and models state them.
+"""Systems that SymPy contains: those of its documentation, from its own tests and models.
 
-Nothing of them is written here: a test of SymPy is run until its equations are formed, and the
-object that it formed is imported. Both right-hand sides are evaluated at random states.
+They are not copied here: a test of SymPy is run until its equations are formed, and the object that
+it formed is imported. Both right-hand sides are evaluated at random states.
 """
 
 import contextlib

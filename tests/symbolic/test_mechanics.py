@@ -1,4 +1,4 @@
-"""Models from `sympy.physics.mechanics` accelerate as its own equations say."""
+"""Models from `sympy.physics.mechanics` have the accelerations of its own equations."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The suite of the Modelica Standard Library: its models without its data, and with them."""
+"""The suite of the Modelica Standard Library: its models with and without its data."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Examples of Siconos: the law of impact, and the suite without its data."""
+"""Examples of Siconos: the impact law, and the suite without its data."""
 
 import dataclasses
 import os

@@ -88,7 +88,10 @@ def _pivoted(Q: np.ndarray, c: np.ndarray, cover: np.ndarray, tie: float) -> lis
             return basis
         entering = leaving + n if leaving < n else leaving - n
         # from the original data, because a tableau accumulates the round-off of all pivots
-        inverse = np.linalg.inv(columns[:, basis])
+        try:
+            inverse = np.linalg.inv(columns[:, basis])
+        except np.linalg.LinAlgError:
+            return None  # the last pivot was round-off of dependent columns
         column = inverse @ columns[:, entering]
         rows = np.flatnonzero(column > RESOLVED * np.max(np.abs(column), initial=0.0))
         if not len(rows):

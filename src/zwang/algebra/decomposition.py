@@ -103,8 +103,8 @@ class Decomposition:
         return (self.row_space / self.singular_values[: self.rank]) @ self.range.conj().T
 
     def solve_transposed(self, x: np.ndarray) -> np.ndarray:
-        """Return `(Aᵀ)⁺ x`, the λ of least norm that minimizes `|Aᵀ λ − x|`."""
-        return self.range @ ((self.row_space.T @ x) / self.singular_values[: self.rank])
+        """Return `(Aᵀ)⁺ x`, the λ of least norm that minimizes `|Aᵀ λ − x|`; also of columns."""
+        return self.range @ ((self.row_space.T @ x).T / self.singular_values[: self.rank]).T
 
 
 def pivots(A: np.ndarray, threshold: float = DEPENDENT_ROWS) -> np.ndarray:

@@ -272,8 +272,10 @@ class Rows:
         return y
 
     def multipliers(self, effort: np.ndarray) -> np.ndarray:
-        """Return λ of least norm, rows at unit length, that minimizes `|Aᵀ λ − effort|`."""
-        return self.unit * self.split.solve_transposed(self.metric.W.T @ effort)
+        """Return λ of least norm, rows at unit length, that minimizes `|Aᵀ λ − effort|`, of one
+        effort or of each column.
+        """
+        return (self.unit * self.split.solve_transposed(self.metric.W.T @ effort).T).T
 
 
 def rows_of(A: Matrix | np.ndarray) -> Any:

@@ -16,6 +16,7 @@ from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.cone_complementarity import NaturalMap
 from zwang.algebra.lapack import LU
+from zwang.compile.hints import shared_code
 from zwang.thresholds import ROUND_OFF, SOLUTION_ERROR
 
 
@@ -88,6 +89,7 @@ class CoulombProblem(NamedTuple):
         return jax.lax.fori_loop(0, NaturalMap.sweeps, sweep, z)
 
 
+@shared_code
 def solved(problem: CoulombProblem) -> tuple[Float[Array, " n"], Bool[Array, ""]]:
     """z of Coulomb's problem, and whether it is within `SOLUTION_ERROR` of the terms.
 

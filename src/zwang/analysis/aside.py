@@ -1,5 +1,5 @@
-"""Forces some way off an equilibrium: how the potential goes on where its Hessian vanishes, what
-forces do on motions there, and what of the equations changes with time.
+"""Forces near an equilibrium: the potential where its Hessian vanishes, the power of forces on
+motions there, and the explicit dependence of the equations on time.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from zwang.thresholds import AGREEMENT, FACTOR_ROUND_OFF
 
 DISTANCES_ASIDE = (0.1, 0.03, 0.01)
 """Distances from an equilibrium, relative to the size of its coordinates, at which the potential is
-followed where its Hessian vanishes."""
+evaluated in directions in which its Hessian vanishes.
+"""
 
 
 def aside(here: ConstrainedState, along: np.ndarray, distance: float) -> ConstrainedState | None:
-    """The state at rest some way off, back on the constraints."""
+    """The state at rest at a given distance along a direction, projected onto the constraints."""
     return still(here, along * here.reach(along, distance))
 
 
 def still(here: ConstrainedState, along: np.ndarray) -> ConstrainedState | None:
-    """The state at rest at the end of a way, back on the constraints."""
+    """The state at rest at the end of a displacement, projected onto the constraints."""
     s = here.state
     q = moved(here.dynamics, s.q, along, s.t)
     there = on_constraints(here.dynamics, q, np.zeros(len(along)), float(s.t))
@@ -33,8 +34,8 @@ def still(here: ConstrainedState, along: np.ndarray) -> ConstrainedState | None:
 
 
 def loses_rank(here: ConstrainedState) -> bool:
-    """Whether rows have a higher rank beside a state: it is a singular configuration, unlike one
-    with redundant rows, which are so everywhere.
+    """True if the rows have a higher rank next to a state than at it. The state is then a singular
+    configuration; redundant rows, in contrast, have the lower rank everywhere.
     """
     Y, random = here.tangent.Y, np.random.default_rng(1783)
     if here.all_rows.rank == len(here.local.A) or not Y.shape[1]:
@@ -44,7 +45,7 @@ def loses_rank(here: ConstrainedState) -> bool:
 
 
 def curvature_aside(here: ConstrainedState, u: np.ndarray) -> float:
-    """The largest slope of the force along a direction, some way off on either side."""
+    """The largest slope of the force along a direction, at a distance on both sides."""
     found, distance = 0.0, DISTANCES_ASIDE[0]
     for along in (here.tangent.Y @ u, -here.tangent.Y @ u):
         if (there := aside(here, along, distance)) is not None:
@@ -54,11 +55,11 @@ def curvature_aside(here: ConstrainedState, u: np.ndarray) -> float:
 
 
 def beyond(here: ConstrainedState, free, held, curvature) -> str:
-    """How the potential goes on along directions without stiffness: it "rises" in all of them, is
+    """Behavior of the potential along directions without stiffness: it "rises" in all of them, is
     "level" in all, "falls" in one, or is "flat" in one.
     """
     k, random = free.shape[1], np.random.default_rng(1892)
-    # random directions, per dimension, in which the potential is followed
+    # unit vectors and 24 random directions per dimension, in which the potential is followed
     rays = [np.eye(k)] if k == 1 else [np.eye(k), random.standard_normal((24 * k, k))]
     kinds = set()
     for u in np.vstack(rays):
@@ -70,7 +71,9 @@ def beyond(here: ConstrainedState, free, held, curvature) -> str:
 
 
 def resistance(here, there: ConstrainedState, along, speed: float) -> float:
-    """Power of the forces on a motion along a direction, by the square of its velocity [1/s]."""
+    """Power of the forces on a motion along a direction, divided by the square of its velocity
+    [1/s].
+    """
     free = there.free
     v = speed * free @ (free.T @ (there.metric @ along))
     moving = solve(here.dynamics, host_state(there.state.q, v, there.state.t))
@@ -80,7 +83,9 @@ def resistance(here, there: ConstrainedState, along, speed: float) -> float:
 
 
 def _along_valley(here: ConstrainedState, u, held, curvature) -> str:
-    """How the potential goes on in one direction, all others with stiffness being at balance."""
+    """Behavior of the potential in one direction, with balance in all directions that have
+    stiffness.
+    """
     Y, signs = here.tangent.Y, []
     for part in DISTANCES_ASIDE:
         reach = here.reach(Y @ u, part)
@@ -104,8 +109,8 @@ def _along_valley(here: ConstrainedState, u, held, curvature) -> str:
 
 
 def power(here: ConstrainedState) -> tuple[float, float]:
-    """Least and greatest power of forces in small random motions nearby, relative to the power of
-    single forces: dE/dt = vᵀ (F(q, v) − F(q, 0)) + ½ vᵀ Ṁ v.
+    """Least and greatest power of the forces in small random motions nearby, relative to the power
+    of single forces: dE/dt = vᵀ (F(q, v) − F(q, 0)) + ½ vᵀ Ṁ v.
     """
     random, found = np.random.default_rng(1788), [0.0]
     T, s = here.tangent, here.state
@@ -126,7 +131,7 @@ def power(here: ConstrainedState) -> tuple[float, float]:
 
 
 class Time(enum.Enum):
-    """What of the equations changes with time."""
+    """The part of the equations that depends explicitly on time."""
 
     NOTHING = "nothing"
     LOADS = "loads"
@@ -134,13 +139,12 @@ class Time(enum.Enum):
 
 
 def explicit_time(here: ConstrainedState) -> Time:
-    """Compare a state's equations with those of later instants, at the same (q, v), v̇ and λ: loads
-    alone leave constraints and all derivatives as they are.
+    """Compare a state's equations with those at later instants, at the same (q, v), v̇ and λ. If
+    only loads depend on time, constraints and all derivatives stay the same.
     """
     own, found = here.variation, Time.NOTHING
     nv, s = here.dynamics.system.nv, here.state
-    # later times [s] at which the equations are compared with those of the instant: without a
-    # common period
+    # delays [s] after which the equations are compared; they have no common period
     for wait in (0.11, 1.37, 17.3):
         there = solve(here.dynamics, State(s.q, s.v, s.t + jnp.asarray(wait)))
         then = ConstrainedState(
@@ -159,8 +163,8 @@ def explicit_time(here: ConstrainedState) -> Time:
 
 
 def _differ(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays differ by more than round-off; a value that is no number differs."""
+    """True if two arrays differ by more than round-off, or if a value is NaN."""
     size = max(np.max(np.abs(a), initial=0.0), np.max(np.abs(b), initial=0.0))
-    # a residual of zero is known to the round-off of coordinates of size one
-    # largest change, relative to the size of an equation's terms, that counts as none
+    # AGREEMENT: the largest change, relative to the size of an equation's terms, that counts as
+    # zero; a residual of zero is known to the round-off of coordinates of size one
     return not bool(np.max(np.abs(a - b), initial=0.0) <= AGREEMENT * size + FACTOR_ROUND_OFF)

@@ -1,17 +1,17 @@
 """All configurations of a mechanism at given inputs: its assembly modes.
 
-Where rows are quadratic in coordinates, cosines and sines, as of loops in the plane, or in Study's
-parameters of one body in space, as of a platform on legs, all solutions are followed from those of
-simple equations (`homotopy.py`), which finds all of them with probability one. Elsewhere Newton's
-iteration on all rows is started from many random configurations at once; what converges is put
-together, angles counted once per turn. Solutions of a mechanism's rows in which the axis of a hinge
-points the other way are left out.
+If the rows are quadratic in coordinates, cosines and sines (loops in the plane), or in Study's
+parameters of one body in space (a platform on legs), a homotopy (`homotopy.py`) follows all
+solutions from those of simple equations and finds all of them with probability one. Otherwise
+Newton's iteration on all rows is started from many random configurations at once, and equal results
+are merged, with angles modulo whole turns. Solutions in which the axis of a hinge points in the
+opposite direction are discarded.
 
-How many starts were enough is said by what they found. The second half of them tries what the first
-half found: of n starts that converged, k came to a mode that the first half had not seen, which
-bounds the probability of the unseen at a confidence (Clopper and Pearson). A mode with a share ρ of
-all starts was missed with the probability (1 − ρ)^N. The share of starts whose mode was found only
-once estimates what one more start would find (Good and Turing).
+The second half of the starts tests whether there were enough: if n of them converge, and k of these
+reach a mode that the first half did not find, this bounds the probability of unseen modes at a
+given confidence (Clopper and Pearson). A mode with a share ρ of all starts is missed with
+probability (1 − ρ)^N. The share of starts whose mode was found only once estimates the probability
+that one more start finds a new mode (Good and Turing).
 
 Reference: Good (1953), The population frequencies of species and the estimation of population
 parameters, Biometrika 40, 237-264; Clopper and Pearson (1934), The use of confidence or fiducial
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 METHODS = ("auto", "homotopy", "starts")
 BOXES_AT_ONCE = 512
-"""Starts that run at once."""
+"""Number of starts in one batch."""
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -69,17 +69,17 @@ class AssemblyModes(AbstractResult):
 
     Attributes:
         model: the model with its inputs as constraints.
-        q: one configuration each, shape (modes, nq), by how often they were found.
-        found: how many starts led to each, shape (modes,).
-        starts: how many starts, or paths of the homotopy, there were.
-        smallest: smallest singular value of the independent rows at each, 0 where modes meet.
+        q: one configuration per mode, shape (modes, nq), the most frequent first.
+        found: number of starts that led to each mode, shape (modes,).
+        starts: number of starts, or of paths of the homotopy.
+        smallest: smallest singular value of the independent rows at each mode, 0 where modes meet.
         method: "homotopy", which finds all modes with probability one, or "starts".
-        solutions: of the homotopy, how many isolated solutions there are, complex ones included.
-        failed: of the homotopy, how many paths could not be followed to their ends.
-        tried, surprises: of the second half of the starts, how many converged, and how many of
-            these came to a mode that the first half had not found.
+        solutions: number of isolated solutions of the homotopy, including complex ones.
+        failed: number of paths of the homotopy that could not be followed to their ends.
+        tried, surprises: number of starts in the second half that converged, and of these the
+            number that reached a new mode.
         t: time [s].
-        mechanism: what the model was made of, for pictures.
+        mechanism: the mechanism that the model was built from, for pictures.
     """
 
     model: Model
@@ -97,7 +97,7 @@ class AssemblyModes(AbstractResult):
 
     def configurations(self, params: PyTree) -> Array:
         """The modes as a function of parameters, shape (modes, nq); inside `jax.grad` and `jit`.
-        Value and first derivatives are exact at the parameters of this result, but where modes
+        Value and first derivatives are exact at the parameters of this result, except where modes
         meet.
 
         Args:
@@ -109,7 +109,7 @@ class AssemblyModes(AbstractResult):
 
     @property
     def complete(self) -> bool:
-        """Whether all modes were found with probability one."""
+        """True if all modes were found with probability one."""
         return self.method == "homotopy" and not self.failed
 
     def __len__(self) -> int:
@@ -123,8 +123,8 @@ class AssemblyModes(AbstractResult):
         return float(np.sum(self.found == 1)) / max(float(np.sum(self.found)), 1.0)
 
     def unseen_bound(self, confidence: float = 0.95) -> float:
-        """Bound of the probability that a start which converges comes to a mode that is not in the
-        list; it holds with the given confidence, whatever the modes are.
+        """Bound of the probability that a converging start leads to a mode that is not in the list.
+        It holds with the given confidence for every distribution of modes.
         """
         level = number(confidence, "unseen_bound: confidence", above=0.0, most=1 - 1e-9)
         if self.method == "homotopy":
@@ -136,7 +136,7 @@ class AssemblyModes(AbstractResult):
         return float(beta.ppf(level, self.surprises + 1, self.tried - self.surprises))
 
     def missed(self, share: float) -> float:
-        """Probability that a mode which a part `share` of random starts leads to was missed."""
+        """Probability that a mode to which a share `share` of random starts leads was missed."""
         share = number(share, "missed: share", least=0.0, most=1.0)
         if self.complete:
             return 0.0
@@ -166,8 +166,8 @@ class AssemblyModes(AbstractResult):
 
     @opens_in_scripts
     def plot(self, *coordinates: str) -> Picture:
-        """The modes of a mechanism side by side, or as points in two coordinates: those that are
-        named, or that differ most.
+        """Plot the modes of a mechanism side by side, or as points in two coordinates: the given
+        ones, by default those that differ most.
         """
         if self.mechanism is not None and not coordinates:
             return picture(self.mechanism, self.q)
@@ -204,7 +204,7 @@ class AssemblyModes(AbstractResult):
         lines.append(f"  {which}{', '.join(names[k] for k in chosen)}")
         for i, (q, n) in enumerate(zip(self.q[:50], self.found, strict=False)):
             shown = ", ".join(f"{q[k]:.5g}" for k in chosen)
-            # smallest singular value at which a mode is one where modes meet
+            # below this singular value, modes meet at this configuration
             meets = "  (singular)" if self.smallest[i] < ALL_BUT_ZERO else ""
             often = "" if self.method == "homotopy" else f"  found {n} times"
             lines.append(f"  {i}  {shown}{often}{meets}")
@@ -224,26 +224,26 @@ def assembly_modes(
     seed: int = 0,
     method: str = "auto",
 ) -> AssemblyModes:
-    """All configurations of a mechanism at given inputs: by a homotopy for loops in the plane and
-    for one body in space, and as far as random starts find them elsewhere.
+    """All configurations of a mechanism at given inputs, by a homotopy for loops in the plane and
+    for one body in space; otherwise those that random starts find.
 
     Args:
-        model: a `zw.Model` with holonomic constraints, or a `zw.Mechanism`, whose drives are set
-            aside.
+        model: a `zw.Model` with holonomic constraints, or a `zw.Mechanism` (without its drives).
         inputs: values of inputs by name, {"crank.angle": 0.3}; as many as degrees of freedom.
-        q: coordinates, shape (nq,), about which starts are scattered; of a mechanism its own start
-            by default.
+        q: coordinates, shape (nq,), about which starts are scattered; by default the initial
+            configuration of the mechanism.
         params: parameters that differ from the model's.
         starts: number of random starts.
-        spread: size of the box of starting places for coordinates that are no angles [their unit];
-            by default 1.5 times the largest distance among such coordinates of q.
+        spread: half the width of the box of random starts for coordinates other than angles [their
+            unit]; by default 1.5 times the largest distance among such coordinates of q, and at
+            least 1.5.
         t: time [s], of a model whose constraints depend on it.
         seed: of the random starts.
         method: "homotopy" for rows that are quadratic in coordinates, cosines and sines, or of one
-            body in space; "starts"; "auto" takes the first where it can.
+            body in space; "starts"; "auto" uses the homotopy if it is applicable.
 
     Returns:
-        `AssemblyModes`: `.q`, and how sure it is that none is missing.
+        `AssemblyModes`: `.q`, and statistics on modes that may be missing.
 
     Raises:
         ModelError: for unknown inputs, configurations that are not isolated, or rows that are not
@@ -269,7 +269,7 @@ def assembly_modes(
     if method != "starts":
         size = _spread(subject.model, subject.q, spread)
         values = tuple((x, f.value) for x, f in held)
-        # inputs are handed over apart: as exact angles they make rows linear, and paths fewer
+        # inputs are passed separately: as exact angles they make rows linear and paths fewer
         plain = subject.model.dynamics(params, Proximal())
         for solver in (all_configurations, all_postures):
             found = solver(plain, values, subject.q, t, size)
@@ -288,7 +288,7 @@ def assembly_modes(
     ends = []
     for i in range(0, starts, BOXES_AT_ONCE):
         report(f"{i} of {starts} starts", i / starts)
-        # the last chunk is filled up by repetition, since another shape would compile anew
+        # the last batch is padded by repetition, because another shape would need a new compilation
         chunk = np.resize(begin[i : i + BOXES_AT_ONCE], (BOXES_AT_ONCE, begin.shape[1]))
         at, residual, _ = (np.asarray(x) for x in _solved(dynamics, chunk, np.float64(t)))
         at = np.where(residual[:, None] < RESOLVED, at, np.nan)
@@ -299,7 +299,7 @@ def assembly_modes(
     first, second = (x[np.isfinite(x[:, 0])] for x in np.split(every, [starts // 2]))
     known, _ = _distinct(dynamics, first, t)
     found, times = _distinct(dynamics, np.concatenate([first, second]), t)
-    # a mode of the first half is represented by its first start in both lists
+    # both lists represent a mode of the first half by the same first start
     new = [not any(np.array_equal(x, y) for y in known) for x in found]
     held_out = len(second), int(np.sum(times[new]))
     if not len(found):
@@ -308,7 +308,7 @@ def assembly_modes(
             "may not reach them."
         )
     smallest = np.array([_smallest(dynamics, x, t) for x in found])
-    # a few modes may be singular by chance; most of them are only where an input is missing
+    # a few modes may be singular by chance; if most of them are, an input is missing
     loose = sum(rank < closed.system.nv for rank, _ in smallest)
     if loose > len(found) / 2:
         raise ModelError(
@@ -320,13 +320,13 @@ def assembly_modes(
 
 
 def _refuse_loose(closed: Model, dynamics: Dynamics, q, t: float) -> None:
-    """Refuse at once where rows and inputs are too few wherever they are looked at: minutes would
-    be spent on configurations that are not isolated.
+    """Refuse a problem whose rows and inputs are too few, before minutes are spent on the
+    search.
     """
     nv = closed.system.nv
     if not closed.constraints.m:
         raise ModelError(f"{closed.name}: has no loop or other constraint that modes could meet.")
-    # configurations at which rows and inputs are counted before modes are looked for
+    # configurations at which the rank of rows and inputs is computed before the search
     places = np.vstack([q, _starts(closed, q, 3, None, np.random.default_rng(0))])
     rank = max(_smallest(dynamics, x, t)[0] for x in places)
     if rank < nv:
@@ -340,18 +340,18 @@ def _refuse_loose(closed: Model, dynamics: Dynamics, q, t: float) -> None:
 def _from_homotopy(
     closed: Model, dynamics: Dynamics, found: Found, t: float, drawn: Mechanism | None
 ) -> AssemblyModes:
-    """The real solutions, put onto the rows themselves to round-off."""
+    """The real solutions, corrected on the original rows to round-off."""
     if not len(found.q):
         raise ModelError(
             f"{closed.name}: no configuration was found at these inputs: none of {found.solutions} "
             f"solutions is a real one ({found.paths} paths of a homotopy, {found.failed} failed)."
         )
-    # so few shapes that other inputs compile nothing
+    # padding to a multiple of 8 keeps shapes few, so that other inputs need no new compilation
     size = 8 * -(-len(found.q) // 8)
     filled = np.resize(found.q, (size, found.q.shape[1]))
     solved = (np.asarray(x) for x in _solved(dynamics, filled, np.float64(t)))
     at, residual, before = (x[: len(found.q)] for x in solved)
-    # squares of distances vanish at places that the distances themselves exclude
+    # squared distances have additional solutions at which the distances themselves are not met
     own = before < ALIKE * (1 + np.max(np.abs(found.q)))
     kept = own & (residual < RESOLVED)
     q, times = _distinct(dynamics, at[kept], t)
@@ -377,7 +377,7 @@ def _from_homotopy(
 
 
 def _starts(model: Model, q, count: int, spread, random) -> np.ndarray:
-    """Random configurations: angles over a turn, attitudes over all, places in a box about q."""
+    """Random configurations: angles over a turn, uniform attitudes, the rest in a box about q."""
     system, size = model.system, _spread(model, q, spread)
     angle = np.array([u == "rad" for u in system.units])
     begin = np.asarray(q) + size * random.uniform(-1, 1, (count, system.nq))
@@ -386,48 +386,46 @@ def _starts(model: Model, q, count: int, spread, random) -> np.ndarray:
 
 
 def _spread(model: Model, q, spread) -> float:
-    """Half the size of the box of places."""
+    """Half the size of the box for coordinates other than angles."""
     if spread is not None:
         return float(number(spread, "assembly_modes: spread", above=0.0, most=LARGEST_SIZE))
-    # the size of a mechanism is seen from where its bodies start
+    # the initial positions of the bodies show the size of a mechanism
     own = np.asarray(q)[[u != "rad" for u in model.system.units]]
     return 1.5 * max(float(np.ptp(own)) if len(own) else 0.0, 1.0)
 
 
 @program
 def _solved(dynamics: Dynamics, begin, t):
-    """Newton's iteration from many starts, damped far from solutions; q of each, and its residuals
-    after and before.
-    """
+    """Newton's iteration from many starts; q, and the residuals after and before the iteration."""
     return over_rows(lambda q: _one(dynamics, q, t))(begin)
 
 
 def _one(dynamics: Dynamics, q, t):
-    # attitudes at unit length
+    # normalize quaternions to unit length
     q = dynamics.system.move(q, jnp.zeros(dynamics.system.nv), t, dynamics.p)
     given = rows_at(dynamics, t)
 
     def rows(q):
         A, r = given(q)
-        # rows at unit length, so that one tolerance serves angles and lengths
+        # rows of unit length, so that one tolerance applies to angles and lengths
         length = jnp.maximum(jnp.linalg.norm(A, axis=1), 1e-8)
         return A / length[:, None], r / length
 
     before = jnp.max(jnp.abs(rows(q)[1]))
-    # damped steps of at most one radian or unit of length lead a start to a mode that is near
+    # damped steps of at most one radian or unit of length lead each start to a nearby mode
     q = newton(dynamics, rows, q, t, 60, longest=1.0, solve=damped)
     residual = jnp.max(jnp.abs(rows(q)[1]))
     return q, jnp.where(jnp.isfinite(residual), residual, jnp.inf), before
 
 
 def _distinct(dynamics: Dynamics, q: np.ndarray, t) -> tuple[np.ndarray, np.ndarray]:
-    """Configurations that differ, and how often each was found."""
+    """Distinct configurations, and how often each was found."""
     angle = np.array([u == "rad" for u in dynamics.system.units], bool)
     return distinct(q, angle, attitudes(dynamics, t))
 
 
 def _smallest(dynamics: Dynamics, q, t) -> tuple[int, float]:
-    """Rank of the rows at unit length, and the nv-th singular value."""
+    """Rank of the rows of unit length, and their nv-th singular value."""
     c, nv = dynamics.constraints, dynamics.system.nv
     A = np.asarray(c.matrix(jnp.asarray(q), jnp.zeros(nv), jnp.asarray(t), dynamics.p))
     rows = dense_metric(np.ones(nv)).rows(A)

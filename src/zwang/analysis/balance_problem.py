@@ -1,12 +1,12 @@
 """The equations of an equilibrium or of a steady motion on the constraint manifold, for Newton
 steps.
 
-Unknown are y (q moves along Y y), the rates γ of symmetries in a steady motion, and μ, values of
-parameters. What must vanish is
+The unknowns are y (q moves along Y y), the rates γ of symmetries in a steady motion, and values μ
+of parameters. The residuals are
 
-    Wᵀ (M w − F),    ψ (of nonholonomic rows, in a steady motion),    what is held − its value,
+    Wᵀ (M w − F),    ψ (of nonholonomic rows, in a steady motion),    held entries − their values,
 
-with v and w = v̇ as the generator `base + Σ γ fields` makes them, both zero at an equilibrium.
+where v and w = v̇ follow from the generator `base + Σ γ fields`; both are zero at an equilibrium.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ from zwang.equations.state import State
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Point:
-    """A trial of the unknowns.
+    """Trial values of the unknowns, with the equations evaluated there.
 
     Attributes:
         q: on the constraints; gamma, mu: rates of symmetries, values of parameters.
         values: residuals there; slopes: their derivatives with respect to (ξ, γ, μ).
         local: the model's functions at (q, v).
-        multipliers: λ that balances the normal part.
+        multipliers: λ, which balances the normal component of the forces.
         Y, W: bases of the kernels of position rows and of all velocity rows.
-        Z: basis of what multipliers do not push; W where no friction slides.
+        Z: basis of the directions in which multipliers exert no force; equal to W without sliding
+            friction.
     """
 
     q: np.ndarray
@@ -58,7 +59,7 @@ class Point:
 
     @property
     def metric(self) -> np.ndarray:
-        """M, or M + AᵀDA where it is singular."""
+        """M, or M + AᵀDA if M is singular."""
         return self.mass.M
 
     @property
@@ -68,13 +69,15 @@ class Point:
 
     @property
     def stiffness(self) -> np.ndarray:
-        """Its derivative along the manifold: the reduced Hessian of the potential."""
+        """The derivative of the gradient along the manifold: the reduced Hessian of the
+        potential.
+        """
         return self.Z.T @ self.slopes.dynamic[:, : len(self.metric)] @ self.Y
 
     @property
     def force_size(self) -> float:
-        """Size of the forces that balance, in the metric of M⁻¹: F, constraint forces, and what the
-        stiffness makes of a tenth of the coordinates' size.
+        """Size of the forces that balance, in the metric of M⁻¹: F, constraint forces, and the
+        stiffness times a tenth of the size of the coordinates.
         """
         forces = (self.local.F, self.local.A.T @ self.multipliers)
         size = sum(self.mass.size(f) for f in forces)
@@ -89,10 +92,11 @@ class Problem:
     Attributes:
         dynamics, t: the equations and the time.
         symmetric: the symmetries of a steady motion; None at rest.
-        acting: parameters that are unknown.
-        held: entries of q and of v that keep a value, with the value.
-        scale: size of forces that residuals are relative to.
-        driven: a velocity whose value is the last of μ, which is then no parameter.
+        acting: the unknown parameters.
+        held_q, held_v: entries of q and of v with prescribed values.
+        scale: size of forces to which residuals are relative.
+        driven: index of a velocity whose value is the last entry of μ, in place of a parameter;
+            None if there is none.
     """
 
     dynamics: Dynamics
@@ -105,8 +109,8 @@ class Problem:
     driven: int | None = None
 
     def scaled(self, start: Point) -> Problem:
-        """The same with residuals relative to the forces at a start, or beside it, as all forces
-        and their derivatives may vanish where branches cross.
+        """The problem with residuals relative to the forces at a start, or near it, because all
+        forces and their derivatives may vanish where branches cross.
         """
         aside = np.concatenate([np.ones(start.Y.shape[1]), 0 * start.gamma, 0 * start.mu])
         beside = self.moved(start, 0.5 * self.longest(start, 1e3 * aside) * 1e3 * aside)
@@ -114,7 +118,7 @@ class Problem:
         return dataclasses.replace(self, scale=max(*sizes, 1e-300))
 
     def at(self, q, gamma, mu, multipliers=None) -> Point | None:
-        """A trial, with q moved onto the constraints; None where that cannot be."""
+        """A trial with q projected onto the constraints; None if the projection fails."""
         system, t = self.dynamics.system, jnp.asarray(self.t, float)
         dynamics = self.with_parameters(mu)
         state = on_constraints(dynamics, q, np.zeros(system.nv), self.t)
@@ -125,7 +129,7 @@ class Problem:
         given = (dynamics, state.q, t, about.base, about.fields)
         rest = (self.acting.directions, jnp.asarray(gamma, float))
         first = np.zeros(dynamics.constraints.m) if multipliers is None else multipliers
-        for _ in range(2):  # λ is found at the point, then held for the derivatives
+        for _ in range(2):  # λ is computed at the point and kept for the derivatives
             values, slopes = (
                 Balance(*(np.asarray(x) for x in found))
                 for found in balance(*given, jnp.asarray(first), *rest)
@@ -166,7 +170,7 @@ class Problem:
         return dataclasses.replace(self.dynamics, p=p)
 
     def residual(self, at: Point) -> np.ndarray:
-        """What must vanish, dimensionless."""
+        """The dimensionless residual."""
         kept = [x / (1 + abs(x)) for x in (*self.held_q.values(), *self.held_v.values())]
         kept += [] if self.driven is None else [at.mu[-1]]
         found = self._measured(at, at.values)
@@ -174,15 +178,15 @@ class Problem:
         return found
 
     def jacobian(self, at: Point) -> np.ndarray:
-        """Its derivative with respect to (y, γ, μ)."""
+        """The derivative of the residual with respect to (y, γ, μ)."""
         nv, found = len(at.metric), self._measured(at, at.slopes)
         rest = np.zeros((len(found), 0 if self.driven is None else 1))
         rest[-1:] = -1.0
         return np.hstack([found[:, :nv] @ at.Y, found[:, nv:], rest])
 
     def _measured(self, at: Point, x: Balance) -> np.ndarray:
-        """Of residuals, or of their derivatives, what is to vanish or to keep a value, each in its
-        own size.
+        """The rows of residuals, or of their derivatives, that are to vanish or to keep a value,
+        each scaled by its own size.
         """
         rows = [at.Z.T @ x.dynamic / self.scale]
         if self.symmetric is not None:
@@ -199,7 +203,7 @@ class Problem:
         return np.isin(rows.velocity_rows, rows.nonholonomic_rows)
 
     def _row_units(self, at: Point) -> tuple[np.ndarray, float]:
-        """One over the length of each nonholonomic row, and the size of the velocities."""
+        """The inverse length of each nonholonomic row, and the size of the velocities."""
         rows = self.dynamics.constraints
         A = at.local.A[rows.velocity_rows][self._nonholonomic]
         length = at.mass.lengths(A)
@@ -214,6 +218,6 @@ class Problem:
         return self.at(q, at.gamma + step[ny : ny + k], at.mu + step[ny + k :], at.multipliers)
 
     def longest(self, at: Point, step: np.ndarray) -> float:
-        """How much of a step moves no coordinate by more than a third of its size, or of one."""
+        """The fraction of a step that moves no coordinate by more than 0.3 (1 + max |q|)."""
         change = np.max(np.abs(at.local.N @ (at.Y @ step[: at.Y.shape[1]])), initial=0.0)
         return min(1.0, 0.3 * (1 + np.max(np.abs(at.q), initial=0.0)) / max(change, 1e-300))

@@ -1,4 +1,4 @@
-"""Searches for a balance of forces: downhill to a minimum of the potential, or to a zero nearby."""
+"""Searches for a balance of forces: descent to a minimum of the potential, or to a zero nearby."""
 
 from __future__ import annotations
 
@@ -25,26 +25,27 @@ from zwang.remedy import Remedy, advice
 from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, CONVERGED, DERIVED, LAST_DIGIT, ROUND_OFF
 
 SEARCH_STEPS = 200
-"""Most steps of a search."""
+"""Largest number of steps of a search."""
 BESIDE = 4
-"""Random states near an equilibrium, by which the sensitivity of its constraints is estimated."""
+"""Number of random states near an equilibrium from which the sensitivity of its constraints is
+estimated.
+"""
 
 
 def has_potential(at: Point) -> bool:
-    """Whether the stiffness is symmetric, as that of a potential is."""
+    """True if the stiffness is symmetric, as that of a potential is."""
     K = at.stiffness
-    # largest part of the stiffness that is not symmetric, if forces have a potential
+    # the antisymmetric part of the stiffness is at most round-off if forces have a potential
     return K.shape[0] == K.shape[1] and bool(
         np.linalg.norm(K - K.T) <= DERIVED * max(np.linalg.norm(K), 1e-300)
     )
 
 
 def nearest(problem: Problem, at: Point, free: Iterable[str]) -> Point:
-    """Newton steps of least length in the unknowns that are free, each shortened until the residual
-    decreases.
+    """Newton steps of least norm in the free unknowns, each shortened until the residual decreases.
 
     Args:
-        free: which of "y", "gamma" and "mu" may change.
+        free: those of "y", "gamma" and "mu" that may change.
     """
     for _ in range(SEARCH_STEPS):
         r, J = problem.residual(at), problem.jacobian(at)
@@ -52,7 +53,7 @@ def nearest(problem: Problem, at: Point, free: Iterable[str]) -> Point:
         sizes = [at.Y.shape[1], len(at.gamma), len(at.mu)]
         changes = np.repeat([x in free for x in ("y", "gamma", "mu")], sizes)
         size = float(np.linalg.norm(r))
-        # unbalanced force that no step makes less
+        # no step reduces an unbalanced force of this size further
         if size < LAST_DIGIT:
             return at
         step = np.zeros(J.shape[1])
@@ -69,7 +70,7 @@ def nearest(problem: Problem, at: Point, free: Iterable[str]) -> Point:
 
 
 def _halved(problem: Problem, at: Point, step, is_good: Callable, halvings: int) -> Point | None:
-    """The end of the first of halved steps that is good; None if none is."""
+    """The end of the first halved step that satisfies `is_good`; None if none does."""
     for _ in range(halvings):
         trial = problem.moved(at, step)
         if trial is not None and is_good(trial, step):
@@ -79,11 +80,11 @@ def _halved(problem: Problem, at: Point, step, is_good: Callable, halvings: int)
 
 
 def minimum(problem: Problem, at: Point) -> Point:
-    """Steps downhill, by Newton's method with the absolute values of the curvatures, so that every
-    step does positive work; away from a saddle along its steepest way down.
+    """Descend by Newton's method with the absolute values of the curvatures, so that the forces do
+    positive work on every step; leave a saddle in its direction of steepest descent.
 
-    The potential itself need not be known: a step is kept if the mean of the forces before and
-    after does work on it.
+    The potential itself is not needed: a step is accepted if the mean of the forces before and
+    after does positive work on it.
     """
     for _ in range(SEARCH_STEPS):
         push, K = -at.gradient, at.stiffness
@@ -92,7 +93,7 @@ def minimum(problem: Problem, at: Point) -> Point:
         small = np.linalg.norm(push) <= CONVERGED * problem.scale
         if small and (not scale or curvature[0] > -AGREEMENT * scale):
             return nearest(problem, at, ("y", "gamma", "mu"))
-        if small:  # balanced on a saddle
+        if small:  # balanced at a saddle
             step = U[:, 0] / max(np.max(np.abs(at.local.N @ at.Y @ U[:, 0])), 1e-300)
             at = problem.moved(at, 0.05 * step) or at
             continue
@@ -107,8 +108,8 @@ def minimum(problem: Problem, at: Point) -> Point:
 
 
 def _descends(problem: Problem, at: Point, trial: Point, step: np.ndarray) -> bool:
-    """Whether the forces do work on a step, by the trapezoidal rule, or are all but balanced
-    after.
+    """True if the forces do positive work on a step, by the trapezoidal rule, or are almost
+    balanced after it.
     """
     along = at.Y @ step
     arrived = trial.Y.T @ (trial.metric @ along)
@@ -119,11 +120,11 @@ def _descends(problem: Problem, at: Point, trial: Point, step: np.ndarray) -> bo
     return bool(work > 0.1 * first or balanced)
 
 
-# --- where a search begins, and what it must have found
+# --- start of a search, and checks of its result
 
 
 def started(model: Model, q, v, t, params, hold, acting: Inputs) -> tuple[Problem, Point]:
-    """The equations, and the guess put on the constraints."""
+    """The equations, and the guess projected onto the constraints."""
     dynamics = dynamics_of(model, params)
     v = None if v is None else vector(v, model.system.nv, "v", model.system.velocities)
     steady = v is not None and bool(np.any(np.asarray(v)))
@@ -132,8 +133,7 @@ def started(model: Model, q, v, t, params, hold, acting: Inputs) -> tuple[Proble
     found, rates = None, np.zeros(0)
     if steady:
         here = solve(dynamics, state)
-        # a steady motion moves along symmetries: everything that the equations depend on stays as
-        # it is
+        # a steady motion moves along symmetries: all quantities in the equations stay constant
         found = symmetries(dynamics, here)
         rates = _rates(model, here, found)
     problem = Problem(dynamics, float(t), found, acting, *_held(model, state, hold))
@@ -146,8 +146,8 @@ def started(model: Model, q, v, t, params, hold, acting: Inputs) -> tuple[Proble
 
 
 def balanced_start(model: Model, q, v, t, params, hold, over: str) -> tuple[Problem, Point]:
-    """The equations with one more unknown, a parameter or a velocity by name, and the balance
-    nearest to a guess at its present value.
+    """The equations with one additional unknown, a parameter or a velocity by name, and the balance
+    nearest to a guess, at the present value of this unknown.
     """
     own = model.params if isinstance(model.params, dict) else {}
     velocities = model.system.velocities
@@ -168,14 +168,14 @@ def balanced_start(model: Model, q, v, t, params, hold, over: str) -> tuple[Prob
         problem = dataclasses.replace(problem, driven=i)
         start = problem.at(start.q, start.gamma, [start.v[i]])
         assert start is not None
-    # rates of symmetries stay while a parameter changes
+    # rates of symmetries stay constant while a parameter changes
     at = nearest(problem, start, ("y",) if over in own else ("y", "gamma"))
     refuse_unbalanced(model, problem, at)
     return problem, at
 
 
 def _rates(model: Model, here, found: Symmetries) -> np.ndarray:
-    """Rates of the symmetries that come nearest to the velocities of the guess."""
+    """Rates of the symmetries, fitted to the velocities of the guess."""
     if found.base is None:
         out = Remedy("leave v out", (("steady", "leave --steady out"),))
         raise ModelError(
@@ -185,7 +185,7 @@ def _rates(model: Model, here, found: Symmetries) -> np.ndarray:
     v = np.asarray(here.state.v)
     rates, left = found.rates(here.dynamics, here.state, here.w)
     error = left[: len(v)]
-    # half of the given velocity is not along any symmetry: the guess is no steady motion
+    # if half of the given velocity is not along any symmetry, the guess is not a steady motion
     if np.linalg.norm(error) > 0.5 * np.linalg.norm(v):
         worst = model.system.velocities[int(np.argmax(np.abs(error)))]
         raise ModelError(
@@ -197,8 +197,8 @@ def _rates(model: Model, here, found: Symmetries) -> np.ndarray:
 
 
 def _held(model: Model, state, hold) -> tuple[dict[int, float], dict[int, float]]:
-    """Entries of q and v that keep their values; a velocity that has a coordinate's name is
-    "x rate".
+    """Entries of q and v that keep their values. A velocity with the name of a coordinate is given
+    as "x rate".
     """
     system = model.system
     q, v = list(system.coordinates), list(system.velocities)
@@ -215,27 +215,29 @@ def _held(model: Model, state, hold) -> tuple[dict[int, float], dict[int, float]
 
 
 def nearest_by_stages(problem: Problem, start: Point, everything: bool) -> Point:
-    """`nearest` with as few unknowns as suffice: parameters, then coordinates, then rates."""
-    # parameters alone first: the user gave q, and keeps it if they suffice
+    """`nearest` with as few kinds of unknowns as suffice: parameters, then coordinates, then
+    rates.
+    """
+    # parameters alone first: the given q is kept if they suffice
     stages = [("mu",)] if len(start.mu) and not problem.held_q else []
     stages += [("y", "mu"), ("y", "gamma", "mu")] if len(start.gamma) else [("y", "mu")]
     at = start
     for stage in stages[-1:] if everything else stages:
         at = nearest(problem, start, stage)
-        # largest unbalanced force, relative to the forces that there are, that is taken for none
+        # largest unbalanced force, relative to all forces, that counts as zero
         if np.linalg.norm(problem.residual(at)) < AGREEMENT:
             return at
     return at
 
 
 def left_behind(problem: Problem, start: Point, at: Point) -> bool:
-    """Whether a search for a minimum has left an equilibrium at the guess or close to it."""
+    """True if a search for a minimum has left an equilibrium at the guess or close to it."""
     way = np.linalg.norm(at.q - start.q)
     if np.allclose(at.q, start.q, rtol=ALL_BUT_ZERO, atol=ALL_BUT_ZERO):
         return False
     near = nearest_by_stages(problem, start, False)
     balanced = np.linalg.norm(problem.residual(near)) < AGREEMENT
-    # farthest an equilibrium may be from a guess that means it, relative to the way to the minimum
+    # an equilibrium within 0.2 of the distance to the minimum counts as the one that was meant
     return bool(balanced and np.linalg.norm(near.q - start.q) < 0.2 * way)
 
 
@@ -246,7 +248,7 @@ UNBALANCED = (
     ),
     Remedy("check whether the forces can balance at all"),
 )
-"""What to do where no balance was found."""
+"""Remedies if no balance was found."""
 
 
 def refuse_unbalanced(model: Model, problem: Problem, at: Point) -> None:
@@ -261,8 +263,8 @@ def refuse_unbalanced(model: Model, problem: Problem, at: Point) -> None:
 
 
 def refuse_moving(model: Model, problem: Problem, at: Point) -> None:
-    """Raise if constraints do not allow rest: where ψ(q, 0, t) or its rate is not zero, in units of
-    any size, but for what q, t and parameters leave open.
+    """Raise if constraints do not allow rest: if ψ(q, 0, t) or its rate is larger than the
+    uncertainty of q, t and parameters explains. The decision does not depend on units.
     """
     if problem.symmetric is not None:
         return
@@ -281,15 +283,15 @@ def refuse_moving(model: Model, problem: Problem, at: Point) -> None:
 
 
 def _imposed(rows: Constraints, here: Local) -> np.ndarray:
-    """ψ, of velocity rows, and b, of all: shape (2, m)."""
+    """ψ of velocity rows, and b of all rows: shape (2, m)."""
     found = np.zeros((2, rows.m))
     found[0, rows.velocity_rows], found[1] = here.psi, here.b
     return found
 
 
 def _left_open(problem: Problem, at: Point) -> np.ndarray:
-    """How large `_imposed` may be because q is known to `AGREEMENT` and t and parameters to their
-    round-off: ten times the largest change by random ones.
+    """Size of `_imposed` that errors of q of size `AGREEMENT` and round-off of t and parameters
+    explain: ten times the largest change under random errors of this size.
     """
     dynamics, t = problem.with_parameters(at.mu), problem.t
     random = np.random.default_rng(1788)

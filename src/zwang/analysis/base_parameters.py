@@ -1,12 +1,12 @@
-"""`zw.analysis.base_parameters`: which masses and inertias of a closed chain its motors' torques
-tell, and what they are.
+"""`zw.analysis.base_parameters`: masses and inertias of a closed chain that can be identified from
+the torques of its motors.
 
     M a − F = Y θ + e₀ = B u + Aᵀλ,    Nᵀ Y θ = Nᵀ (B u − e₀),    A N = 0
 
-N spans what the constraints leave free (it is the range of I − A⊕A, for any masses), so that no
-reaction appears. Of the regressor W, all samples' Nᵀ Y, the singular values tell the rank r: r
-combinations of parameters, the base parameters, are identifiable, and null vectors are changes of
-parameters that no motor notices.
+N spans the null space of A (it is the range of I − A⊕A, for any masses), so that no reaction
+appears. The singular values of the regressor W, which stacks Nᵀ Y of all samples, give its rank r:
+r combinations of parameters, the base parameters, are identifiable. Null vectors are changes of
+parameters that affect no motor torque.
 
 Source: Gautier (1991), Numerical calculation of the base inertial parameters of robots, J. Robotic
     Systems 8, 485-506 (base parameters by a pivoted factorization of W); Udwadia and Kalaba for the
@@ -43,18 +43,18 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class BaseParameters(AbstractResult):
-    """What is identifiable; `print` says it.
+    """The identifiable combinations of parameters; `str()` prints them.
 
     Attributes:
-        names: of all parameters that were asked for, in the order of columns.
+        names: of all requested parameters, in the order of columns.
         regressor: W, shape (equations, parameters).
         reduced: Nᵀ B of every sample, shape (samples, freedom, nu).
         offset: Nᵀ e₀ of every sample, shape (samples, freedom).
         rank: r.
         singular_values: of W with columns at unit length, shape (parameters,).
-        base: columns whose parameters stand for the base parameters, shape (r,).
-        combination: K: base parameter i is `θ[base] + K θ[others]`, shape (r, parameters − r).
-        null: changes of all parameters that no torque shows, in columns.
+        base: columns of the parameters that represent the base parameters, shape (r,).
+        combination: K: the base parameters are `θ[base] + K θ[others]`, shape (r, parameters − r).
+        null: changes of all parameters that affect no torque, in columns.
         values: the parameters of the model, shape (parameters,).
     """
 
@@ -71,12 +71,12 @@ class BaseParameters(AbstractResult):
 
     @property
     def others(self) -> np.ndarray:
-        """Columns of the parameters that are not of the base."""
+        """Columns of the parameters outside the base."""
         return np.setdiff1d(np.arange(len(self.names)), self.base)
 
     @property
     def gap(self) -> float:
-        """The smallest singular value that counts over the largest that does not."""
+        """Ratio of the smallest singular value that counts to the largest that does not."""
         beyond = self.singular_values[self.rank :]
         return (
             float(self.singular_values[self.rank - 1] / max(beyond[0], 1e-300))
@@ -86,9 +86,9 @@ class BaseParameters(AbstractResult):
 
     @property
     def condition(self) -> float:
-        """Condition number of the base columns of W, each in units of its own base parameter of
-        the model (of its length where that is zero): the smaller, the better does a motion tell
-        all of them.
+        """Condition number of the base columns of W, each in units of its own base parameter of the
+        model (of the column's length where that is zero). The smaller it is, the better a motion
+        identifies all of them.
 
         Reference: Gautier and Khalil (1992), Exciting trajectories for the identification of base
             inertial parameters of robots, Int. J. Robotics Research 11, 362-375.
@@ -100,20 +100,22 @@ class BaseParameters(AbstractResult):
         return float(sigma[0] / sigma[-1])
 
     def physical(self, identified: Identified, least=0.0) -> np.ndarray:
-        """All parameters, as near to what was identified as those can be that are not below
-        `least`: of masses and moments of inertia about a center of mass, those of real bodies.
+        """All parameters nearest to the identified values under the condition that none is below
+        `least`. For masses and moments of inertia about a center of mass, these are parameters of
+        real bodies.
 
-        The distance is that of the covariance. Along directions that no motor notices, the
-        parameters are the nearest to those of the model, each divided by its own size.
+        The distance is measured in the metric of the covariance. Along directions that affect no
+        torque, the parameters are nearest to those of the model, each divided by its own size.
 
         Args:
-            identified: what `identify` has found.
-            least: least value of each parameter, a number or shape (parameters,); −inf for one
-                that may be negative.
+            identified: the result of `identify`.
+            least: lower bound of each parameter, a number or shape (parameters,); −inf for a
+                parameter that may be negative.
 
         Returns:
-            The parameters, shape (parameters,); `identified.distance(found.of(them))` says by χ² of
-            r degrees of freedom whether real bodies explain the measurement.
+            The parameters θ, shape (parameters,). `identified.distance(found.of(θ))`, compared with
+            the χ² distribution with r degrees of freedom, tests whether real bodies explain the
+            measurement.
         """
         from scipy.optimize import lsq_linear
 
@@ -124,7 +126,7 @@ class BaseParameters(AbstractResult):
         combine[:, self.base], combine[:, self.others] = np.eye(self.rank), self.combination
         whiten = Decomposition(symmetric_root(identified.covariance)).inverse
         size = np.where(self.values != 0, np.abs(self.values), 1.0)
-        # so weak that the pull to the model is felt along null directions alone
+        # so weak that the attraction to the model matters only along null directions
         weak = AGREEMENT * np.linalg.norm(whiten @ combine * size, 2)
         rows = np.vstack([whiten @ combine * size, weak * np.eye(len(size))])
         right = np.concatenate([whiten @ identified.values, weak * self.values / size])
@@ -142,11 +144,11 @@ class BaseParameters(AbstractResult):
 
     @property
     def null_names(self) -> tuple[str, ...]:
-        """Changes that no motor notices, in words."""
+        """Changes of parameters that affect no torque, in words."""
         return tuple(_combined(x / x[np.argmax(np.abs(x))], self.names) for x in self.null.T)
 
     def of(self, values) -> np.ndarray:
-        """Base parameters of values of all parameters."""
+        """Base parameters for given values of all parameters."""
         theta = np.asarray(real_array(values, "values"))
         return theta[self.base] + self.combination @ theta[self.others]
 
@@ -155,8 +157,8 @@ class BaseParameters(AbstractResult):
 
         Args:
             u: at the samples, shape (samples, nu).
-            noise: standard deviation of every control, normal and independent; estimated from what
-                is left if not given.
+            noise: standard deviation of every control, normal and independent; estimated from the
+                residuals by default.
 
         Raises:
             ModelError: for controls of another shape, or fewer equations than base parameters.
@@ -190,7 +192,9 @@ class BaseParameters(AbstractResult):
 
     @property
     def _whiten(self) -> np.ndarray:
-        """What gives every equation unit noise for unit noise of u, shape (samples, f, f)."""
+        """Matrices that give every equation unit noise for unit noise of u, shape (samples, f,
+        f).
+        """
         values, axes = principal(self.reduced @ np.swapaxes(self.reduced, 1, 2))
         if np.min(values[:, 0] / values[:, -1]) < AGREEMENT:
             raise ModelError(
@@ -228,14 +232,14 @@ class BaseParameters(AbstractResult):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Identified(AbstractResult):
-    """Base parameters that were found.
+    """The identified base parameters.
 
     Attributes:
         names: in words.
         values: shape (r,).
         covariance: of the values, shape (r, r).
         noise: standard deviation of the controls, as given or estimated.
-        degrees: degrees of freedom of that estimate; infinite where it was given.
+        degrees: degrees of freedom of the estimate of the noise; infinite if the noise was given.
     """
 
     names: tuple[str, ...]
@@ -246,7 +250,7 @@ class Identified(AbstractResult):
 
     @property
     def uncertainty(self) -> np.ndarray:
-        """Half the length of each one's 95 % interval, by Student's distribution."""
+        """Half the width of the 95 % interval of each value, by Student's distribution."""
         from scipy.special import ndtri, stdtrit
 
         upper = 0.975
@@ -254,8 +258,8 @@ class Identified(AbstractResult):
         return factor * np.sqrt(np.diag(self.covariance))
 
     def distance(self, values) -> float:
-        """How far other values are, in the metric of the covariance: below the χ² quantile of r
-        degrees of freedom they agree.
+        """Squared distance of other values in the metric of the covariance; they agree with the
+        measurement if it is below the χ² quantile with r degrees of freedom.
         """
         off = self.values - np.asarray(real_array(values, "values"))
         return float(off @ Decomposition(self.covariance).solve(off))
@@ -281,7 +285,7 @@ class Identified(AbstractResult):
 
 
 def _combined(coefficients, names: Sequence[str]) -> str:
-    """A combination in words; a part that is round-off is left out."""
+    """A combination in words, without parts that are round-off."""
     terms = [
         f"{'-' if x < 0 else '+'} {'' if abs(abs(x) - 1) < DERIVED else f'{abs(x):.4g} '}{name}"
         for x, name in zip(coefficients, names, strict=True)
@@ -302,12 +306,13 @@ def base_parameters(
     *,
     params: PyTree = None,
 ) -> BaseParameters:
-    """Combinations of parameters that the controls along a motion tell.
+    """Combinations of parameters that can be identified from the controls along a motion.
 
     Args:
         model: the model; the parameters enter M and F linearly (masses, moments of inertia, first
             moments, stiffnesses, viscous friction), and no constraint.
-        parameters: names of entries of the model's parameters, each with all of its numbers.
+        parameters: names of entries of the model's parameters; all numbers of an entry are
+            included.
         q, v, a, t: the motion: coordinates, velocities, accelerations and times at samples, shapes
             (samples, nq), (samples, nv), (samples, nv) and (samples,).
         actuation: B of the measured controls, as in `zw.Servo`: `(q, t, p)` → (nv, nu), or a
@@ -359,8 +364,8 @@ def base_parameters(
     N = np.swapaxes(np.array(free), 1, 2)
     W = (N @ Y).reshape(-1, len(theta))
     length = np.linalg.norm(W, axis=0)
-    # beside what accelerations in any direction would show: a crank that turns evenly shows none of
-    # its inertia, but round-off
+    # compared with columns for random accelerations: a crank at constant speed shows only round-off
+    # in the column of its inertia
     signs = np.random.default_rng(1991).choice([-1.0, 1.0], samples[2].shape)
     shaken = np.max(np.abs(samples[2])) * signs
     most = np.asarray(
@@ -386,7 +391,7 @@ def base_parameters(
 
 
 class LinearEquations(Record):
-    """Y, e₀, A and B at a sample, as functions of the parameters that are asked for."""
+    """Y, e₀, A and B at a sample, as functions of the requested parameters."""
 
     model: Model
     names: tuple[str, ...] = field(static=True)
@@ -416,7 +421,7 @@ class LinearEquations(Record):
 
 
 def _labels(model: Model, names: tuple[str, ...]) -> tuple[str, ...]:
-    """A name for every number: `crank.mass` where the system says what an entry belongs to."""
+    """A name for every number, such as `crank.mass` if the system names the owner of an entry."""
     entries = {name: own for name, own, _ in model.system.parameters}
     found = []
     for name in names:

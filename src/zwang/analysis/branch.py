@@ -1,13 +1,13 @@
-"""One branch of equilibria: tangents, correction at right angles, and what passes through zero.
+"""One branch of equilibria: tangents, corrections orthogonal to them, and test functions of events.
 
-| event | what changes | measure that passes through zero |
+| event | change of the eigenvalues | test function that passes through zero |
 |---|---|---|
 | Hopf point | a pair of complex eigenvalues crosses the imaginary axis | its real part |
-| double eigenvalue | two real ones become a pair, or two leave the axis | `(λ₁ − λ₂)²` |
+| double eigenvalue | two real ones become a pair, or two pairs leave the axis | `(λ₁ − λ₂)²` |
 
-Where two imaginary ones meet and leave the axis is the Hamiltonian Hopf point, at which a
+A point at which two imaginary pairs meet and leave the axis is a Hamiltonian Hopf point, at which a
 conservative system loses its stability by flutter. `(λ₁ − λ₂)²` is a smooth function of the
-parameter where the eigenvalues themselves have a square root.
+parameter; the eigenvalues themselves depend on its square root.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ from zwang.thresholds import (
 )
 
 SLOPE_STEP = 1e-3
-"""Distance of the places by which derivatives along a branch are measured: of fourth order, so that
-1e-12 is left of the formula, and 1e-12 of round-off."""
+"""Step of the finite differences along a branch, of fourth order: truncation error and round-off
+are both about 1e-12.
+"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -48,7 +49,7 @@ class Place:
     Attributes:
         point, value: the point and the parameter there.
         tangent: unit tangent in (y, γ, s), in the metric of the branch.
-        length: of the step that led here.
+        length: of the step that led to this place.
         eigenvalues: of the linearization, symmetries left out.
     """
 
@@ -60,19 +61,20 @@ class Place:
 
     @property
     def tangent_value(self) -> float:
-        """Part of the tangent along the parameter."""
+        """Component of the tangent along the parameter."""
         return float(self.tangent[-1])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class BalanceBranch:
-    """How to follow one branch.
+    """The settings by which one branch is followed.
 
     Attributes:
         problem: the equations; its last unknown is the parameter.
-        scale: of each kind of unknown, y, γ and the parameter: changes of these sizes count as one.
-        step: longest step, in these sizes.
-        zeros: how many eigenvalues are zero throughout, as in a family of steady motions.
+        scale: units of y, γ and the parameter, in which steps are measured.
+        step: longest step, in these units.
+        zeros: number of eigenvalues that are zero along the whole branch, as in a family of steady
+            motions.
         rate: size of eigenvalues [1/s].
         first: direction at the start, (dq, change of the parameter).
     """
@@ -90,7 +92,7 @@ class BalanceBranch:
     ) -> BalanceBranch:
         low, high = limits
         value = at.mu[-1]
-        # unknowns of different units are compared by their typical sizes
+        # unknowns of different units are scaled by their typical sizes
         size = (1 + np.max(np.abs(at.q))) * np.sqrt(np.max(np.diag(at.metric)))
         scale = (size, 1 + np.max(np.abs(at.gamma), initial=0.0), max(high - low, 1e-12))
         if tangent is None:
@@ -101,13 +103,13 @@ class BalanceBranch:
         return dataclasses.replace(branch, rate=rate)
 
     def knowing(self, places: list[Place]) -> BalanceBranch:
-        """The same with the number of eigenvalues that are zero at all of some places."""
+        """The same branch with the number of eigenvalues that are zero at all given places."""
         zeros = [int(np.sum(np.abs(x.eigenvalues) < ALL_BUT_ZERO * self.rate)) for x in places]
         return dataclasses.replace(self, zeros=min(zeros))
 
     def test(self, place: Place) -> float:
-        """The lowest coefficient of the characteristic polynomial that is not zero throughout; it
-        changes sign where an eigenvalue passes through zero.
+        """The lowest coefficient of the characteristic polynomial that is not zero along the whole
+        branch; it changes sign where an eigenvalue passes through zero.
         """
         n = len(place.eigenvalues)
         return float(np.real(np.poly(place.eigenvalues / self.rate))[n - self.zeros]) if n else 0.0
@@ -128,18 +130,18 @@ class BalanceBranch:
         return Place(at, float(at.mu[-1]), tangent, length, eigenvalues)
 
     def rows(self, at: Point) -> np.ndarray:
-        """Derivative of the residual in scaled unknowns, with the rows that keep the place along
+        """Derivative of the residual in scaled unknowns, with rows that fix the position along
         symmetries.
         """
-        # in scaled unknowns, so that a step of the branch has one length
+        # in scaled unknowns, so that the length of a step is defined
         J = self.problem.jacobian(at) * self.sizes(at)
         kept = np.zeros((0, J.shape[1]))
-        if self.problem.driven is None:  # rates of symmetries stay while a parameter changes
+        if self.problem.driven is None:  # rates of symmetries stay constant
             kept = np.eye(J.shape[1])[at.Y.shape[1] : at.Y.shape[1] + len(at.gamma)]
         return np.vstack([J, kept, self._gauge(at)])
 
     def _gauge(self, at: Point) -> np.ndarray:
-        """Directions of symmetries in scaled unknowns, along which solutions are all the same."""
+        """Directions of symmetries in scaled unknowns, along which all solutions are equivalent."""
         width = at.Y.shape[1] + len(at.gamma) + len(at.mu)
         if self.problem.symmetric is None:
             return np.zeros((0, width))
@@ -152,10 +154,11 @@ class BalanceBranch:
         )
 
     def tangent(self, at: Point, before: np.ndarray) -> np.ndarray:
-        """Unit tangent, in the direction of the one before."""
+        """Unit tangent, oriented along the previous one."""
         null = self._kernel(at)[1]
-        # where two branches cross the kernel is a plane, and steady motions may be a family of more
-        # parameters: go straight on, so that the others change as little as possible
+        # at a crossing of two branches the kernel is a plane, and steady motions may form a family
+        # with several parameters: continue in the previous direction, so that the other unknowns
+        # change as little as possible
         direction = null.T @ (null @ before)
         if np.linalg.norm(direction) < ROOT_OF_ROUND_OFF:
             raise ModelError(
@@ -165,21 +168,19 @@ class BalanceBranch:
         return direction / np.linalg.norm(direction)
 
     def _kernel(self, at: Point) -> tuple[np.ndarray, np.ndarray]:
-        """Rows that span what the derivative of the residual takes to zero from the left, and from
-        the right.
-        """
+        """Rows that span the left and the right null space of the derivative of the residual."""
         split = Decomposition(self.rows(at), DERIVED, least=1.0)
         return split.left_kernel.T, split.kernel.T
 
     def following(self, place: Place) -> Place | None:
-        """The next point; None where the branch cannot be followed."""
+        """The next point; None if the branch cannot be followed."""
         length = min(self.step, 2 * place.length) if place.length else self.step
         for _ in range(14):
             new = self.corrected(place, length)
-            # largest turn of the tangent over one step [rad]; longer steps are halved
+            # a step is accepted if the tangent turns by less than 0.3 rad; otherwise it is halved
             if new is not None and self._turn(place, new) < 0.3:
                 return new
-            # Newton’s method failed or the tangent turned too far: a shorter step is likelier to
+            # Newton's method failed or the tangent turned too far; a shorter step is more likely to
             # stay on this branch
             length *= 0.5
         return None
@@ -190,7 +191,7 @@ class BalanceBranch:
         return float(np.arccos(np.clip(cosine, -1.0, 1.0)))
 
     def corrected(self, place: Place, length: float) -> Place | None:
-        """The point of the branch on the plane at `length` along the tangent."""
+        """The point of the branch on the plane orthogonal to the tangent at distance `length`."""
         start, sizes = place.point, self.sizes(place.point)
         at = self.problem.moved(start, length * place.tangent * sizes)
         if at is None:
@@ -204,7 +205,7 @@ class BalanceBranch:
             J = np.vstack([self.rows(at), ahead / np.linalg.norm(ahead)])
             right = np.concatenate([-r, np.zeros(len(J) - len(r))])
             step = Decomposition(J, PLACED).solve(right)
-            # a correction longer than the step itself leads to another branch
+            # a correction longer than twice the step probably leads to another branch
             if np.linalg.norm(step) > 2 * self.step:
                 return None
             new = self.problem.moved(at, step * self.sizes(at))
@@ -228,8 +229,8 @@ class BalanceBranch:
         A = tangent.project @ generator_of_deviations(here, varied) @ tangent.basis
         if self.problem.symmetric is not None:
             directions = self.problem.symmetric.directions(here.dynamics, here.state, here.w)
-            # along symmetries eigenvalues are zero by themselves and would hide those that pass
-            # through it
+            # eigenvalues along symmetries are always zero and would hide others that pass through
+            # zero
             across = Decomposition(tangent.project @ directions).left_kernel
             A = across.T @ A @ across
         return eigenvalues(A)
@@ -240,8 +241,8 @@ class BalanceBranch:
         return solve(dynamics, _on_device(host_state(at.q, at.v, self.problem.t)))
 
     def slope(self, place: Place, eigenvalue: complex) -> complex | None:
-        """Derivative of a simple eigenvalue by the parameter along the branch; None where the
-        branch turns round, or ends nearby.
+        """Derivative of a simple eigenvalue by the parameter along the branch; None at a fold and
+        near an end of the branch.
         """
         moved = np.zeros((2, 4), complex)
         for i, part in enumerate((-2, -1, 1, 2)):
@@ -251,7 +252,7 @@ class BalanceBranch:
             found = near.eigenvalues
             moved[:, i] = near.value, found[np.argmin(np.abs(found - eigenvalue))]
         along, change = moved @ np.array([1.0, -8.0, 8.0, -1.0]) / (12 * SLOPE_STEP)
-        # part of a tangent along the parameter below which the branch turns round
+        # the branch turns round if the component of its tangent along the parameter is below this
         turned = abs(along) <= ALL_BUT_ZERO * self.scale[2]
         return None if turned else complex(change / along.real)
 
@@ -265,8 +266,8 @@ class BalanceBranch:
         return dq / size, float(step[-1] / size)
 
     def tangents(self, place: Place) -> tuple[tuple[np.ndarray, float], ...]:
-        """Tangents of the branches that cross at a branch point: the roots of the quadratic form
-        that the second derivative of r makes on the kernel of its first one.
+        """Tangents of the branches that cross at a branch point: the roots of the quadratic form of
+        the second derivative of r on the kernel of its first derivative.
         """
         at = place.point
         split = Decomposition(self.rows(at))
@@ -275,8 +276,8 @@ class BalanceBranch:
         forms = np.zeros((len(lefts), 2, 2))
         for i in range(2):
             slopes = []
-            # central differences of the Jacobian, as its derivative is needed at one point of the
-            # branch only
+            # central differences of the Jacobian, because its derivative is needed at only one
+            # point of the branch
             for sign in (1.0, -1.0):
                 moved = self.problem.moved(at, sign * SLOPE_STEP * plane[i] * self.sizes(at))
                 if moved is None:
@@ -287,16 +288,16 @@ class BalanceBranch:
                 J = self.problem.jacobian(moved) * self.sizes(moved)
                 slopes.append(np.array([lefts[:, :n] @ (J @ x) for x in carried]))
             forms[:, i] = (slopes[0] - slopes[1]).T / (2 * SLOPE_STEP)
-        # rows that depend on each other give left vectors that see no second derivative
+        # redundant rows give left null vectors whose quadratic form is zero
         form = forms[np.argmax(np.linalg.norm(forms, axis=(1, 2)))]
-        # of a form of one sign no second branch is seen, and the first one is where it is least
+        # a definite form shows no second branch; the first one is where the form is smallest
         found = zeros_of_form(form)
         found = found if len(found) else zeros_of_form(form, np.inf)
         return tuple(self.direction(place, x @ plane) for x in found)
 
 
 def _carried(a: Point, b: Point, step: np.ndarray) -> np.ndarray:
-    """A step of (y, γ, s) at a in the basis at b."""
+    """A step of (y, γ, s) at a, expressed in the basis at b."""
     ny = a.Y.shape[1]
     y = b.Y.T @ (b.metric @ (a.Y @ step[:ny]))
     return np.concatenate([y, step[ny:]])
@@ -309,7 +310,7 @@ def _on_device(s: State) -> State:
 
 
 class Event(NamedTuple):
-    """A kind of event, the measure that passes through zero at it, and the eigenvalue there."""
+    """A kind of event, its test function, and the eigenvalue at the event."""
 
     kind: str
     measure: Callable[[np.ndarray], float]
@@ -317,7 +318,9 @@ class Event(NamedTuple):
 
 
 class _Counts(NamedTuple):
-    """How many eigenvalues away from zero are real, and how many pairs lie left, on, right."""
+    """The number of nonzero real eigenvalues, and of pairs to the left of, on, and to the right of
+    the imaginary axis.
+    """
 
     real: int
     left: int
@@ -326,14 +329,14 @@ class _Counts(NamedTuple):
 
 
 def events(before: np.ndarray, after: np.ndarray, rate: float) -> list[Event]:
-    """What happens between two neighbors on a branch, by the eigenvalues at both.
+    """Events between two neighboring points of a branch, from the eigenvalues at both.
 
     Args:
         before, after: eigenvalues, shape (n,).
         rate: size of eigenvalues [1/s].
     """
     a, b = _counts(before, rate), _counts(after, rate)
-    # a neighbor may lie on the axis itself
+    # the eigenvalue at one of the two points may lie on the axis itself
     if a.real == b.real and abs(a.center - b.center) <= 1 and abs(a.right - b.right) == 1:
         pair = lambda x: _crossing(x, rate)
         return [Event("Hopf point", lambda x: pair(x).real, lambda x: complex(0, pair(x).imag))]
@@ -362,31 +365,33 @@ def _upper(values: np.ndarray, rate: float) -> np.ndarray:
 
 
 def _crossing(values: np.ndarray, rate: float) -> complex:
-    """The pair that is nearest to the imaginary axis."""
+    """The pair nearest to the imaginary axis."""
     pairs = _upper(values, rate)
     return complex(pairs[np.argmin(np.abs(np.real(pairs)))])
 
 
 def _closest(values: np.ndarray) -> np.ndarray:
-    """The two values of several that are closest to each other."""
+    """The two values that are closest to each other."""
     apart = np.abs(values[:, None] - values) + np.where(np.eye(len(values)), np.inf, 0.0)
     return values[list(np.unravel_index(np.argmin(apart), apart.shape))]
 
 
 def _pairs(before: np.ndarray, after: np.ndarray, rate: float) -> bool:
-    """Whether both neighbors have pairs away from zero: one that comes out of zero is no event."""
+    """True if both points have pairs away from zero; a pair that emerges from zero is not an
+    event.
+    """
     return all(len(_choices(x, rate)) for x in (before, after))
 
 
 def _real_pair(values: np.ndarray, rate: float) -> np.ndarray:
-    """The two eigenvalues that are real on one side and conjugate on the other: those closest to
-    each other among conjugates and neighbors on the real axis.
+    """The two eigenvalues that are real on one side of the event and conjugate on the other: the
+    closest two among conjugate pairs and neighbors on the real axis.
     """
     return min(_choices(values, rate), key=lambda pair: abs(pair[0] - pair[1]))
 
 
 def _choices(values: np.ndarray, rate: float) -> list[np.ndarray]:
-    """Conjugates, and neighbors on the real axis."""
+    """Conjugate pairs, and pairs of neighbors on the real axis."""
     away = values[np.abs(values) > SMALL_PART * rate]
     real = np.sort(np.real(away[np.abs(np.imag(away)) <= ALL_BUT_ZERO * rate]))
     pairs = away[np.imag(away) > ALL_BUT_ZERO * rate]

@@ -1,7 +1,7 @@
 """The branches of motion through a singular configuration, by second-order analysis.
 
-Each tangent (`zwang.dynamics.tangent_cone`) is tried: points at two small distances along it are
-put onto the constraints, and stay near it.
+Each tangent (`zwang.dynamics.tangent_cone`) is tested: points at two small distances along it must
+stay near it when they are projected onto the constraints.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ class Branch:
     """One branch of motion.
 
     Attributes:
-        tangent: velocities along it, shape (nv,), of kinetic energy ½ in the model's units; the
-            branch runs along −tangent, too.
-        verified: whether points along it lie on the constraints, as tried on either side.
-        error: how far they had to be moved, relative to the distance.
+        tangent: velocities along it, shape (nv,), with kinetic energy ½ in the model's units; the
+            branch also runs along −tangent.
+        verified: True if points along it, on at least one side, lie on the constraints.
+        error: distance by which the projection moves these points, relative to their distance from
+            q.
     """
 
     tangent: np.ndarray
@@ -50,7 +51,7 @@ class Branch:
     error: float
 
     def __repr__(self) -> str:
-        # six of its velocities, the largest, are enough to tell branches apart
+        # the six largest velocities are enough to distinguish branches
         largest = sorted(np.argsort(-np.abs(self.tangent))[:6])
         shown = ", ".join(f"v[{i}] = {self.tangent[i]:+.4g}" for i in largest)
         kept = "verified" if self.verified else "not verified"
@@ -62,9 +63,9 @@ class Branches:
     """The branches through a configuration; `str()` prints them.
 
     Attributes:
-        model, params: what they belong to.
+        model, params: the model and its parameters.
         q, t: the configuration.
-        branches: a `Branch` each; empty where tangents form a continuum.
+        branches: a `Branch` each; empty if the tangents form a continuum.
         cone: the tangents by second-order analysis.
     """
 
@@ -87,7 +88,7 @@ class Branches:
 
     @property
     def isolated(self) -> bool:
-        """Whether there are finitely many tangents."""
+        """True if there are finitely many tangents."""
         return self.cone.isolated
 
     def __len__(self) -> int:
@@ -97,7 +98,8 @@ class Branches:
         return self.branches[i]
 
     def taken(self, v) -> tuple[int, float]:
-        """Which branch a velocity belongs to, and the angle between them in the mass metric [rad].
+        """Index of the branch that a velocity belongs to, and the angle between them in the mass
+        metric [rad].
 
         Args:
             v: velocities, shape (nv,), not zero.
@@ -111,9 +113,9 @@ class Branches:
         """The state that leaves along a branch, for `zw.simulate`.
 
         Args:
-            i: which branch.
+            i: index of the branch.
             energy: kinetic energy [J].
-            backward: whether it leaves along −tangent.
+            backward: leave along −tangent.
         """
         energy = number(energy, "Branches.start: energy", least=0.0)
         v = np.sqrt(2 * energy) * self.branches[i].tangent * (-1 if backward else 1)
@@ -121,8 +123,8 @@ class Branches:
 
     @opens_in_scripts
     def plot(self, x: int | None = None, y: int | None = None) -> Picture:
-        """Tangents as lines through the configuration, in two velocities given by index; by default
-        in those in which they differ most.
+        """Plot the tangents as lines through the configuration, in two velocities given by index;
+        by default in those in which they differ most.
         """
         system = self.model.system
         x, y = self._apart() if x is None or y is None else (x, y)
@@ -142,9 +144,9 @@ class Branches:
         """Two velocities in which the smallest angle between two tangents is largest."""
         nv, best = self.model.system.nv, (-1.0, 0, min(1, self.model.system.nv - 1))
         tangents = np.array([b.tangent for b in self.branches]).reshape(-1, nv)
-        # lengths beside angles have no common scale: each kind by its own size
+        # lengths and angles have no common scale, so only velocities of one unit are compared
         moving = [i for i in range(nv) if np.ptp(np.abs(tangents[:, i]), axis=0) > ALL_BUT_ZERO]
-        # velocities among which a picture looks for two that tell branches apart
+        # at most 60 velocities are searched for the pair that distinguishes branches best
         for i, j in itertools.combinations(moving[:60], 2):
             if self.model.system.velocity_units[i] != self.model.system.velocity_units[j]:
                 continue
@@ -180,7 +182,7 @@ class Branches:
 
 @host_only("look at the branches of one configuration with its numbers")
 def branches(model, q=None, t=0.0, *, params: PyTree = None) -> Branches:
-    """The branches of motion through a configuration, where rows of constraints lose rank.
+    """The branches of motion through a configuration at which rows of constraints lose rank.
 
     Args:
         model: a `zw.Model` with holonomic constraints, or a `zw.Mechanism`.
@@ -189,11 +191,11 @@ def branches(model, q=None, t=0.0, *, params: PyTree = None) -> Branches:
         params: parameters that differ from the model's.
 
     Returns:
-        `Branches`: `[i].tangent`, `.taken(v)`, `.start(i)`; prints and plots. At a regular
-        configuration of one degree of freedom it holds one branch.
+        `Branches`: `[i].tangent`, `.taken(v)`, `.start(i)`; can be printed and plotted. At a
+        regular configuration with one degree of freedom there is one branch.
 
     Raises:
-        ModelError: for constraints that are not holonomic, or a q that is off them.
+        ModelError: for constraints that are not holonomic, or a q that does not satisfy them.
     """
     subject = subject_of(model, q, params, "branches", t=t)
     model, q = subject.model, subject.q
@@ -204,8 +206,8 @@ def branches(model, q=None, t=0.0, *, params: PyTree = None) -> Branches:
 
 
 def _tried(model: Model, dynamics: Dynamics, q, t, v: np.ndarray, params) -> Branch:
-    """A tangent, put to the test at two distances on either side."""
-    # distance along a tangent at which it is tried [1 m or rad of a typical coordinate]
+    """Test a tangent at two distances on both sides."""
+    # distance along a tangent at which it is tested: 0.02 m or rad of its largest coordinate
     reach, errors = 0.02 / max(np.max(np.abs(v)), 1e-300), []
     for sign in (1, -1):
         pair = []
@@ -218,13 +220,14 @@ def _tried(model: Model, dynamics: Dynamics, q, t, v: np.ndarray, params) -> Bra
                 continue
             off = np.asarray(placed.state.q) - near
             pair.append(float(np.max(np.abs(off))) / (distance * np.max(np.abs(v))))
-        # a tangent is missed by the square of the distance, another branch by the distance
+        # the error decreases like the square of the distance on a tangent, otherwise like the
+        # distance
         errors.append(pair[0] if pair[1] < 0.7 * pair[0] or pair[1] < DERIVED else np.inf)
     error = min(errors)
     return Branch(v, error < 0.3, error)
 
 
-# --- which branch a run took
+# --- the branch that a run takes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -232,10 +235,11 @@ class Passage:
     """A run's passage through a singular configuration.
 
     Attributes:
-        time: when [s].
-        branches: those through the configuration.
-        before, after: index of the branch that the run came on and left on.
-        angle: larger one of the angles between velocity and branch, in the mass metric [rad].
+        time: instant of the passage [s].
+        branches: the branches through the configuration.
+        before, after: indices of the branches on which the run arrives and leaves.
+        angle: the larger of the angles between velocity and branch before and after, in the mass
+            metric [rad].
     """
 
     time: float
@@ -246,7 +250,7 @@ class Passage:
 
     @property
     def changed(self) -> bool:
-        """Whether the run left on another branch."""
+        """True if the run leaves on another branch."""
         return self.before != self.after
 
     def __str__(self) -> str:
@@ -258,10 +262,11 @@ class Passage:
 
 @misfits_named
 def passages(run: Run) -> list[Passage]:
-    """Which branch a run took at each of its singular configurations; momentum decides.
+    """The branch that a run takes at each of its singular configurations, determined from its
+    velocities.
 
     Args:
-        run: of `zw.simulate`, of a model with holonomic constraints.
+        run: a run of `zw.simulate` for a model with holonomic constraints.
     """
     instance(run, Run, "passages: run", "a run of zw.simulate")
     found = []

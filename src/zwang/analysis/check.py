@@ -1,5 +1,5 @@
-"""One report on a model at a state: rank, redundant rows, degrees of freedom, consistency, kind of
-each constraint.
+"""A report on a model at a state: rank, redundant rows, degrees of freedom, consistency, and the
+kind of each constraint.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from zwang.objects.display import present
 from zwang.simulation.mode import mode_of, without
 
 INTEGRABLE = "holonomic, given by velocities"
-"""Kind of a velocity constraint that can be integrated, after "scleronomic" or "rheonomic"."""
+"""Kind of an integrable velocity constraint; "scleronomic" or "rheonomic" precedes it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,12 +59,12 @@ class ConstraintReport:
 
     Attributes:
         name, kind, rows: the constraint.
-        redundant: rows that the constraints before it already imply.
-        shares: whether its rows take part in a dependency at all.
-        unique_force: whether its generalized force is determined; its multipliers are if `shares`
-            is False.
-        unique_rows: which of its multipliers are determined.
-        phi, psi: largest position and velocity residual, in the rows' own units; None where it has
+        redundant: number of rows that the constraints before it already imply.
+        shares: True if its rows take part in a linear dependency.
+        unique_force: True if its generalized force is determined; its multipliers are determined if
+            `shares` is False.
+        unique_rows: for each of its multipliers, True if it is determined.
+        phi, psi: largest position and velocity residual, in the rows' own units; None if it has
             none.
     """
 
@@ -81,7 +81,7 @@ class ConstraintReport:
 
 @dataclasses.dataclass(frozen=True)
 class Diagnosis:
-    """What `zw.check` found; `str()` prints it.
+    """Result of `zw.check`; `str()` prints it.
 
     Attributes:
         model, nq, nv, m: name and sizes.
@@ -89,33 +89,35 @@ class Diagnosis:
         position_rank: rank of the holonomic rows alone.
         singular_values: of A with rows at unit length, largest first.
         constraints: a `ConstraintReport` each.
-        independent: velocities that may be chosen freely, one choice among several.
+        independent: velocities that may be chosen freely; one of several possible choices.
         position_violation, velocity_violation, residual: dimensionless; of the state and of `A v̇ =
             b`.
         accuracy: estimate of the relative error of v̇, as in `Motion`.
         mass_condition: condition of M at unit diagonal; infinite if M is singular.
         singular_mass: whether M is singular here.
-        consistent: whether state and constraints agree.
-        unheld: rows without a gradient that a run refuses, and why no force can hold them.
+        consistent: True if the state satisfies the constraints and the constraints do not
+            contradict each other.
+        unheld: rows without a gradient, which a run refuses, with the reason why no force can
+            enforce them.
         actuators: names of the actuators; empty without control.
-        control: u at the state and what it achieves; None without control.
-        control_law: what the control adds to the system of its own, such as integrators; "" if
-            nothing.
-        levels: of a hierarchy, what each level adds, lowest first.
-        tree: of a hierarchy, its modules as lines of text, with the freedom that each has by
-            itself.
-        dependencies: for each redundant row a smallest combination of others that implies it.
-        free_motions: directions in which the model may move, a basis.
-        reach: what its velocity constraints leave reachable (Frobenius' theorem); None without
-            velocity constraints.
-        integrals: by name, the position constraints that integrable velocity constraints stand
-            for, where they are integrable by themselves.
-        suggestions: of a mechanism, joints that can be made looser with less redundancy.
-        loose: how everything that may let go is held from this state on, by name: a gap "open" or
-            "closed", a dry friction that "sticks", "slides" or is "not loaded". Rows are those of
-            what is closed or sticks.
-        unique_motion: whether the motion is unique; it is not where friction depends on forces
-            that are not.
+        control: u at the state and its effect; None without control.
+        control_law: the states that the control adds to the system, such as integrators; "" if
+            none.
+        levels: for a hierarchy, the contribution of each level, lowest first.
+        tree: for a hierarchy, its modules as lines of text, each with its own degrees of freedom.
+        dependencies: for each redundant row a smallest combination of other rows that implies it.
+        free_motions: a basis of the directions in which the model may move.
+        reach: the states that velocity constraints leave reachable (Frobenius' theorem); None
+            without velocity constraints.
+        integrals: by name, the position constraints equivalent to velocity constraints that are
+            integrable separately.
+        suggestions: for a mechanism, joints that can be replaced by less restrictive ones to reduce
+            redundancy.
+        loose: by name, the mode of each inequality and dry friction from this state on: a gap is
+            "open" or "closed", a dry friction "sticks", "slides" or is "not loaded". Rows of closed
+            gaps and of sticking frictions count.
+        unique_motion: True if the motion is unique; it is not if friction depends on forces that
+            are not unique.
     """
 
     model: str
@@ -163,7 +165,7 @@ class Diagnosis:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """HTML for a notebook."""
         return present("notebook_of_diagnosis", self)
 
 
@@ -172,9 +174,9 @@ def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
     """Diagnose a model at a state, which need not meet the constraints.
 
     Args:
-        model: a `zw.Model`, or a `zw.Mechanism`, for which looser joints are suggested.
-        q, v: state, shapes (nq,) and (nv,); v is zero by default, and a mechanism has its own
-            start.
+        model: a `zw.Model`, or a `zw.Mechanism`, for which less restrictive joints are suggested.
+        q, v: state, shapes (nq,) and (nv,); v is zero by default, and the default q of a mechanism
+            is its initial configuration.
         t: time [s].
         params: parameters that differ from the model's.
 
@@ -192,15 +194,15 @@ def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
     state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
     loose, unique = {}, None
     if model.constraints.loose:
-        # a state that is off its constraints is diagnosed, too
+        # a state that violates its constraints is diagnosed as well
         mode = mode_of(model, state.q, state.v, float(state.t), params, np.inf)
         loose, unique = mode.held, uniqueness_at(mode.dynamics, mode.state).motion
         model = mode.model
         if np.any(mode.sliding):
             model = without(model, lambda c: isinstance(c, DryFriction))
-    # all singular values are looked at: no use for a sparse A
+    # all singular values are needed, so a sparse A has no advantage
     dynamics = model.dynamics(params, Proximal())
-    # a singular M is found here, before anything is solved with it
+    # a singular M is detected here, before any solve with it
     dynamics = with_mass(model, dynamics, state)
     start = begin(dynamics, state)
     refuse_non_finite(model, start)
@@ -229,7 +231,7 @@ def _diagnose(
 ) -> Diagnosis:
     c, A = model.constraints, np.asarray(start.at.A)
     metric = dense_metric(start.at.M, A if dynamics.singular_mass else None)
-    # beside typical lengths, so that a row is not absent by its units alone
+    # relative to typical lengths, so that units do not decide whether a row counts as absent
     unit_rows = metric.rows(A, typical=np.asarray(start.scales.row_length))
     C, rank = unit_rows.C, unit_rows.rank
     null = unit_rows.split.left_kernel
@@ -239,7 +241,7 @@ def _diagnose(
     kinds, known = _kinds(dynamics, state), unit_rows.unique
     linear = {n: c.row_slices[n] for n, kind in kinds.items() if kind.startswith("linear")}
     scale = 1 / np.sqrt(np.diag(metric.M))
-    # of geometric mean one, so that lengths keep the magnitude of the model’s units
+    # with geometric mean one, so that lengths keep the magnitude of the model's units
     scale = scale / np.exp(np.mean(np.log(scale)))
     bent = {n: c.row_slices[n] for n, kind in kinds.items() if kind.startswith("nonlinear")}
     reached = reach(dynamics, state, linear, scale, bent) if linear or bent else None
@@ -249,8 +251,7 @@ def _diagnose(
         kinds[name] = kinds[name].replace("linear nonholonomic", f"{how} {INTEGRABLE}")
         integrals[name] = integral(dynamics, state, name, linear[name], scale)
     for name, rows in c.row_slices.items():
-        # in the order of the constraints: the later of two equal rows is the one that counts as
-        # redundant
+        # in the order of the constraints: of two equal rows, the later one counts as redundant
         new = _directions(C[rows], span)
         span, share = np.concatenate([span, new]), null[rows]
         reports.append(
@@ -278,7 +279,7 @@ def _diagnose(
         Decomposition(C[c.position_rows]).rank,
         unit_rows.split.singular_values,
         tuple(reports),
-        # those that span the free directions best
+        # the velocities that span the free directions best
         tuple(model.system.velocities[i] for i in pivots(unit_rows.split.kernel.T)),
         violation,
         speed,
@@ -303,7 +304,7 @@ def _diagnose(
 
 
 def _accuracy(dynamics: Dynamics, start: Start) -> float:
-    """Estimate of the relative error of v̇ where the start was placed."""
+    """Estimate of the relative error of v̇ at the projected state."""
     state, applied = start.placement.state, start.there.actuator_force
     return float(motion_of(dynamics.passive, state, 0.0, applied, start.scales).accuracy)
 
@@ -313,14 +314,14 @@ def _largest(x: np.ndarray) -> float | None:
 
 
 def _directions(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
-    """Orthonormal directions of rows of unit length that are not in the span of others, which is
-    orthonormal as well.
+    """Orthonormal directions of rows of unit length outside the span of others, which is
+    orthonormal.
     """
     return Decomposition(outside(rows, span), beside=1.0).row_space.T
 
 
 def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:
-    """Kind of each constraint, by evaluating all of them at random states and times nearby."""
+    """Kind of each constraint, from evaluations at random states and times nearby."""
     c, system, p = dynamics.constraints, dynamics.system, dynamics.p
     random = np.random.default_rng(1996)
     at = lambda q=s.q, v=s.v, t=s.t: evaluate(dynamics, State(q, v, t))
@@ -339,7 +340,7 @@ def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:
     rows = [
         np.asarray(at(v=s.v + jnp.asarray(random.standard_normal(system.nv))).A) for _ in range(3)
     ]
-    # A that changes with v means ψ that is not linear in v
+    # if A depends on v, ψ is not linear in v
     nonlinear |= np.any(differ(rows[0], rows[1]) | differ(rows[1], rows[2]), axis=1)
     kinds = {}
     for name, own in c.row_slices.items():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from zwang.analysis.check import ConstraintReport, Diagnosis
 
 MOST_DEPENDENCIES, MOST_SUGGESTIONS, MOST_LOOSE = 8, 5, 12
-"""How many are printed."""
+"""Largest numbers of entries that are printed."""
 NOT_UNIQUE = "; the motion is not unique, as friction depends on them"
 
 

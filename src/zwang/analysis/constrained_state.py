@@ -4,9 +4,9 @@ At a state (q, v) that meets φ = 0 and ψ = 0, a neighbor is (q ⊕ ξ, v + δv
 
     Φ ξ = 0,    ψ_q ξ + A δv = 0:    ξ = Y y,    δv = W w − A⊕ ψ_q Y y,
 
-Y a basis of the kernel of the position rows Φ and W one of the kernel of all velocity rows A, with
-Yᵀ M Y = I and Wᵀ M W = I. The columns of W are the first ones of Y, so that y holds the positions
-that belong to w; without nonholonomic rows both are the same.
+where Y is a basis of the kernel of the position rows Φ and W a basis of the kernel of all velocity
+rows A, with Yᵀ M Y = I and Wᵀ M W = I. The columns of W are the first columns of Y, so that the
+first entries of y are the positions that correspond to w; without nonholonomic rows Y = W.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ from zwang.thresholds import ROUND_OFF
 
 
 def metric_at(M: np.ndarray, A: np.ndarray) -> Metric:
-    """The metric of M, or where M is singular of M + AᵀDA, which is the same on the kernel of A."""
+    """The metric of M, or of M + AᵀDA if M is singular, which is the same on the kernel of A."""
     return dense_metric(M, A if is_singular(M) else None)
 
 
 def kernel(rows: Rows) -> np.ndarray:
-    """Columns that span the kernel of A, orthonormal in the metric, shape (nv, nv − rank), the same
-    ones for the same space.
+    """A basis of the kernel of A, orthonormal in the metric, shape (nv, nv − rank). It depends only
+    on the space.
     """
     return rows.metric.W @ aligned(rows.split.kernel)
 
 
 def aligned(V: np.ndarray) -> np.ndarray:
-    """An orthonormal basis of the same space, turned so that its columns are as near as possible to
-    the entries that describe the space best: the same space gets the same basis.
+    """An orthonormal basis of the same space, rotated so that its columns are as near as possible
+    to the entries that describe the space best. The result depends only on the space.
     """
     chosen = V[pivots(V.T)]
     if not V.shape[1]:
@@ -68,9 +68,9 @@ class TangentSpace:
     """Bases at one state.
 
     Attributes:
-        metric: M, shape (nv, nv), or what takes its place where M is singular.
-        Y, W: see above, shapes (nv, ny) and (nv, nw).
-        lean: −A⊕ ψ_q Y, shape (nv, ny), the change of v that y brings along.
+        metric: M, shape (nv, nv), or M + AᵀDA if M is singular.
+        Y, W: see the module, shapes (nv, ny) and (nv, nw).
+        lean: −A⊕ ψ_q Y, shape (nv, ny), the change of v that y causes.
     """
 
     metric: np.ndarray
@@ -96,10 +96,12 @@ class TangentSpace:
 
 
 def tangent_space(metric: Metric, phi_q, psi_q, psi_v) -> TangentSpace:
-    """The bases from derivatives of φ with respect to ξ and of ψ with respect to ξ and v."""
+    """The bases, computed from the derivatives of φ with respect to ξ and of ψ with respect to ξ
+    and v.
+    """
     velocities, positions, M = metric.rows(psi_v), metric.rows(phi_q), metric.M
     W = kernel(velocities)
-    # what the position rows leave free beyond W: the kernel of these rows and of Wᵀ M
+    # free directions of the position rows outside W: the kernel of these rows and of Wᵀ M
     rest = kernel(metric.rows(np.vstack([phi_q, W.T @ M])))
     if W.shape[1] + rest.shape[1] != len(M) - positions.rank:
         rest = rest[:, : len(M) - positions.rank - W.shape[1]]
@@ -108,7 +110,7 @@ def tangent_space(metric: Metric, phi_q, psi_q, psi_v) -> TangentSpace:
 
 
 def turned_like(tangent: TangentSpace, before: TangentSpace) -> TangentSpace:
-    """A tangent space with its bases turned to be nearest to those of another state."""
+    """A tangent space with bases rotated to be nearest to those of another state."""
     turn = lambda V, old: nearest_rotation(V.T @ (tangent.metric @ old))
     nw = tangent.W.shape[1]
     by = turn(tangent.W, before.W)
@@ -118,11 +120,11 @@ def turned_like(tangent: TangentSpace, before: TangentSpace) -> TangentSpace:
 
 
 def dynamics_of(model: Model, params, on: np.ndarray | None = None) -> Dynamics:
-    """The dynamics of a model with dense A, which all tangent spaces here are found from.
+    """The dynamics of a model with dense A, from which all tangent spaces here are computed.
 
     Args:
         model, params: the model, and parameters that differ from its own.
-        on: which rows hold, of a model whose rows may let go, shape (m,).
+        on: mask of the active rows for a model with inequalities or dry friction, shape (m,).
     """
     if model.system.offset is not None:
         raise ModelError(
@@ -135,11 +137,11 @@ def dynamics_of(model: Model, params, on: np.ndarray | None = None) -> Dynamics:
 
 
 def refuse_friction(model: Model, dynamics: Dynamics, s: State) -> None:
-    """Raise if a nonideal force depends on the constraint force, as of Coulomb friction."""
+    """Raise if a nonideal force, such as Coulomb friction, depends on the constraint force."""
     members = dynamics.constraints.members
     if not any(c.nonideal is not None for c in members):
         return
-    # at rest friction is zero whatever the constraint force, in motion it is not
+    # at rest friction is zero for every constraint force, so a state in motion is tested
     along = 1 + np.random.default_rng(1785).random(dynamics.system.nv)
     if float(depends_on_constraint_force(dynamics, State(s.q, s.v + jnp.asarray(along), s.t))):
         raise ModelError(
@@ -150,7 +152,7 @@ def refuse_friction(model: Model, dynamics: Dynamics, s: State) -> None:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ConstrainedState:
-    """One state and what follows from it.
+    """A state with its acceleration, multipliers and derivatives.
 
     Attributes:
         dynamics, state: the equations and the state.
@@ -171,31 +173,33 @@ class ConstrainedState:
 
     @property
     def metric(self) -> np.ndarray:
-        """M, or M + AᵀDA where it is singular."""
+        """M, or M + AᵀDA if M is singular."""
         return self.mass.M
 
     @functools.cached_property
     def all_rows(self) -> Rows:
-        """All rows of A, those at acceleration level included."""
+        """All rows of A, including those at acceleration level."""
         return self.mass.rows(self.local.A)
 
     @functools.cached_property
     def free(self) -> np.ndarray:
-        """A basis W of the accelerations that all rows leave free."""
+        """A basis W of the accelerations in the kernel of all rows."""
         return kernel(self.all_rows)
 
     @functools.cached_property
     def pushing(self) -> Rows:
-        """`A + ∂c/∂λᵀ`: what multipliers push, friction that slides included."""
+        """`A + ∂c/∂λᵀ`: the directions of the forces of multipliers, including sliding friction."""
         return self.mass.rows(self.local.A + self.local.pull.T)
 
     @functools.cached_property
     def unpushed(self) -> np.ndarray:
-        """A basis Z of what multipliers do not push, see `unpushed`."""
+        """A basis Z of the directions in which multipliers exert no force, see `unpushed`."""
         return unpushed(self.pushing, self.local.pull, self.free)
 
     def turned(self, rate, dynamic) -> np.ndarray:
-        """δv̇ of neighbors whose `A w − b` and `M w − F − Aᵀλ` are these with w and λ held."""
+        """δv̇ of neighbors with these values of `A w − b` and `M w − F − Aᵀλ`, at constant w and
+        λ.
+        """
         held = -self.all_rows.correct(rate)
         if np.any(self.local.pull):
             dynamic = dynamic + self.local.M @ held
@@ -203,7 +207,7 @@ class ConstrainedState:
 
     @functools.cached_property
     def variation(self) -> Variation:
-        """Derivatives relative to no generator."""
+        """Derivatives without a generator."""
         return self.varied()
 
     def varied(self, field: Generator | None = None, directions=None) -> Variation:
@@ -219,7 +223,7 @@ class ConstrainedState:
         return Variation(*(np.asarray(x) for x in found))
 
     def reach(self, along: np.ndarray, distance: float) -> float:
-        """What a direction is to be multiplied by to move coordinates by a part of their size."""
+        """Factor by which a direction moves coordinates by a given fraction of their size."""
         size = distance * (1 + np.max(np.abs(self.state.q), initial=0.0))
         return size / max(np.max(np.abs(self.local.N @ along), initial=0.0), 1e-300)
 
@@ -233,11 +237,11 @@ class ConstrainedState:
 
 
 def unpushed(pushing: Rows, pull: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """A basis Z of what multipliers do not push, `Zᵀ (Aᵀ + ∂c/∂λ) = 0` and `Zᵀ M W = I`, W being a
-    basis of what rows leave free: W itself without friction that slides.
+    """A basis Z of the directions in which multipliers exert no force, `Zᵀ (Aᵀ + ∂c/∂λ) = 0` and
+    `Zᵀ M W = I`, where W is a basis of the kernel of the rows. Z = W without sliding friction.
 
     Raises:
-        ModelError: where friction leaves no constraint force, or several.
+        ModelError: if friction admits no constraint force, or several.
     """
     if not np.any(pull):
         return free
@@ -248,8 +252,8 @@ def unpushed(pushing: Rows, pull: np.ndarray, free: np.ndarray) -> np.ndarray:
 
 
 def solve(dynamics: Dynamics, s: State) -> ConstrainedState:
-    """v̇ = a + A⊕ (b − A a) and multipliers at a state, by singular values; with friction that
-    slides, by Newton's iteration for the multipliers that load it.
+    """v̇ = a + A⊕ (b − A a) and multipliers at a state, from singular values; with sliding
+    friction, from Newton's iteration for the multipliers that load it.
     """
     multipliers = np.zeros(dynamics.constraints.m)
     for _ in range(MOST_STEPS):
@@ -267,11 +271,11 @@ def solve(dynamics: Dynamics, s: State) -> ConstrainedState:
 
 
 def on_constraints(dynamics: Dynamics, q, v, t) -> State | None:
-    """The state on the constraints near a guess, least moved in the mass metric; None if none is
-    found.
+    """The guess projected onto the constraints in the mass metric; None if this fails.
 
     Raises:
-        numpy.linalg.LinAlgError: for a mass matrix that is singular and held by no constraint.
+        numpy.linalg.LinAlgError: if the mass matrix is singular in a direction that constraints
+            leave free.
     """
     guess = host_state(np.asarray(q, float), np.asarray(v, float), t)
     at = evaluate(dynamics.standing, guess)
@@ -280,7 +284,7 @@ def on_constraints(dynamics: Dynamics, q, v, t) -> State | None:
         return None
     dynamics = replace(dynamics.standing, singular_mass=dynamics.singular_mass or is_singular(M))
     metric = dense_metric(M, A if dynamics.singular_mass else None)
-    # a distance counts beside the size of the coordinates, of one at least
+    # distances are relative to the size of the coordinates, at least one
     extent = metric.typical * (1 + np.max(np.abs(guess.q), initial=0.0))
     small = metric.lengths(A), np.float64(0.0), np.float64(1 / extent)
     if not metric.is_positive:
@@ -290,7 +294,7 @@ def on_constraints(dynamics: Dynamics, q, v, t) -> State | None:
 
 
 def placed(model: Model, dynamics: Dynamics, q, v, t, what: str) -> State:
-    """`on_constraints`, with a sentence where none is found."""
+    """`on_constraints` that raises an error if the projection fails."""
     given = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
     try:
         s = on_constraints(dynamics, given.q, given.v, float(given.t))

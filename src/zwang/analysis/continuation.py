@@ -1,11 +1,11 @@
-"""Equilibria and steady motions followed in a parameter, through folds and branch points.
+"""Continuation of equilibria and steady motions in a parameter, through folds and branch points.
 
-With unknowns x = (y, γ, s) a branch is a curve r(x) = 0. It is followed by its arc length:
-predicted along the tangent, corrected at right angles to it, so that a fold, where s turns round,
-is a point like any other. Where an eigenvalue of the linearization passes through zero, the lowest
-coefficient of its characteristic polynomial that is not zero throughout changes sign: at a fold if
-the tangent's part along s does so too, else at a branch point. Hopf points and double eigenvalues
-are found by what `branch.py` measures.
+With unknowns x = (y, γ, s) a branch is a curve r(x) = 0. It is followed by arc length, with a
+prediction along the tangent and a correction orthogonal to it, so that a fold, where s turns round,
+needs no special treatment. If an eigenvalue of the linearization passes through zero, the lowest
+coefficient of the characteristic polynomial that is not zero along the whole branch changes sign.
+The point is a fold if the component of the tangent along s changes sign as well, and a branch point
+otherwise. Hopf points and double eigenvalues are found by the test functions of `branch.py`.
 
 Reference: Allgower and Georg (2003), Introduction to Numerical Continuation Methods, chapters 6-8.
 """
@@ -54,10 +54,11 @@ class SpecialPoint:
         value: the parameter there.
         point: the solution of the equations there.
         tangents: directions of the branches through it, each a pair of dq, shape (nq,), and the
-            change of the parameter; of all but branch points the one tangent.
-        eigenvalue: [1/s] at a Hopf point, imaginary, and at a double eigenvalue; else 0.
-        slope: derivative of the eigenvalue by the parameter along the branch at a Hopf point, where
-            the real part is that of the growth; None where the branch turns round, and elsewhere.
+            change of the parameter; a single one except at branch points.
+        eigenvalue: [1/s] at a Hopf point, imaginary, and at a double eigenvalue; otherwise 0.
+        slope: at a Hopf point, the derivative of the eigenvalue by the parameter along the branch,
+            whose real part is the derivative of the growth rate; None at a fold, and at other
+            special points.
     """
 
     kind: str
@@ -94,8 +95,8 @@ class Continuation(AbstractResult):
     Attributes:
         model, over: the model and the name of the parameter or velocity.
         points: an `Equilibrium` each, in the order in which they were found.
-        values: the parameter at each.
-        eigenvalues: of the linearization at each, symmetries left out, shape (points, n).
+        values: the parameter at each point.
+        eigenvalues: of the linearization at each point, without symmetries, shape (points, n).
         special: folds, branch points, Hopf points and double eigenvalues, in order.
         problem: the equations of the branch.
     """
@@ -122,14 +123,16 @@ class Continuation(AbstractResult):
 
     @functools.cached_property
     def verdicts(self) -> tuple[str, ...]:
-        """What is said of each point, as `Equilibrium.verdict`: "stable", "unstable", or what is
-        left open.
+        """The verdict on each point, as `Equilibrium.verdict`: "stable", "unstable", or a statement
+        of what is undecided.
         """
         return tuple(point.verdict for point in self.points)
 
     @property
     def stable(self) -> np.ndarray:
-        """Whether each point is judged stable, shape (points,); `verdicts` says what is open."""
+        """True for each point that is proved stable, shape (points,); `verdicts` names undecided
+        points.
+        """
         return np.array([bool(point.stable) for point in self.points])
 
     @property
@@ -151,8 +154,8 @@ class Continuation(AbstractResult):
             params: as in `zw.analysis.continuation`, without `over`.
 
         Raises:
-            ModelError: for a branch point that other parameters need not keep, as where two
-                branches cross by chance.
+            ModelError: for a branch point that does not persist under changes of other parameters,
+                for example an accidental crossing of two branches.
         """
         model, problem = self.model, self.problem
         symmetric, driven, own = problem.symmetric, problem.driven, self.points[0].params
@@ -168,7 +171,7 @@ class Continuation(AbstractResult):
         for special in (*self.folds, *self.branch_points):
             x = np.concatenate([np.zeros(model.system.nv), special.point.gamma])
             free = np.ones(len(x) + len(special.point.multipliers), bool)
-            free[model.system.nv : len(x)] = driven is not None  # rates stay along the branch
+            free[model.system.nv : len(x)] = driven is not None  # rates are constant
             x, free = np.concatenate([x, special.point.multipliers]), np.flatnonzero(free)
             fields = (None, None) if symmetric is None else (symmetric.base, symmetric.fields)
             with outside_of_programs():
@@ -217,10 +220,11 @@ class Continuation(AbstractResult):
 
     @opens_in_scripts
     def plot(self, *coordinates: str) -> Picture:
-        """Coordinates over the parameter, unstable parts dashed, special points marked.
+        """Plot coordinates over the parameter, with unstable parts dashed and special points
+        marked.
 
         Args:
-            coordinates: names; those that vary if left out, four at most.
+            coordinates: names; by default those that vary, four at most.
         """
         for name in coordinates:
             known(name, self.model.system.coordinates, f"{self.model.name} has no coordinate")
@@ -258,20 +262,20 @@ def continuation(
 
     Args:
         model: the model.
-        q: a start near a balance, at the present value of the parameter.
-        over: name of a parameter that is a number, or of a velocity that a steady motion has.
-        to: the range of the parameter, (lowest, highest): the branch is followed towards the
-            farther end first, through folds, until it leaves the range.
+        q: a guess near a balance, at the present value of the parameter.
+        over: name of a scalar parameter, or of a velocity of a steady motion.
+        to: the range of the parameter, (lowest, highest). The branch is followed toward the farther
+            end first, through folds, until it leaves the range.
         v, t, params, hold: as in `zw.analysis.equilibrium`.
-        tangent: direction to start in, as of `SpecialPoint.tangents`; without it the parameter
-            moves towards the farther end of the range.
-        step: length of a step: of a change of coordinates by their own size, or of the parameter
-            by the range.
-        points: most points.
+        tangent: initial direction, such as one of `SpecialPoint.tangents`; by default the parameter
+            moves toward the farther end of the range.
+        step: length of a step, in units of the size of the coordinates and of the range of the
+            parameter.
+        points: largest number of points.
 
     Raises:
-        ModelError: if the start does not balance, or if a steady motion belongs to a family that
-            one parameter does not follow (`hold` velocities).
+        ModelError: if forces do not balance at the start, or if a steady motion belongs to a family
+            with more than one parameter (use `hold` for velocities).
 
     Example:
         >>> branch = zw.analysis.continuation(model, q=[0.0], over="speed", to=(1.0, 6.0))
@@ -284,7 +288,7 @@ def continuation(
     low, high = sorted(number(x, "an entry of to") for x in limits)
     number(step, "step", above=0)
     count(points, "points", least=2)
-    # the start is balanced at its own value of the parameter first
+    # first find the balance at the initial value of the parameter
     problem, at = balanced_start(model, q, v, t, params, hold, over)
     first = None if tangent is None else _direction(tangent, model.system.nq)
     branch = BalanceBranch.begin(problem, at, over, (low, high), step, first)
@@ -295,8 +299,8 @@ def continuation(
         if new is None:
             break
         places.append(new)
-        # what is constant along the branch is known from two points on, and is then left out of the
-        # test
+        # two points show which eigenvalues are zero along the whole branch; these are left out of
+        # the test function
         if len(places) == 2:
             branch = branch.knowing(places)
         special += [x for x in _between(branch, places[-2], new) if not _again(x, special)]
@@ -315,16 +319,16 @@ def continuation(
 
 
 def _leaves(before: float, value: float, low: float, high: float) -> bool:
-    """Whether a branch goes out of its range, further than a branch point at an end of it by
-    round-off; a start outside may come in.
+    """True if a branch leaves its range by more than round-off, as of a branch point at an end of
+    the range. A branch that starts outside may enter the range.
     """
-    # farthest that a branch may be out of its range, relative to it, and count as at its end
+    # a branch may exceed its range by this relative amount and count as being at its end
     slack = AGREEMENT * (high - low)
     return (value > high + slack and value > before) or (value < low - slack and value < before)
 
 
 def _direction(tangent, nq: int) -> tuple[np.ndarray, float]:
-    """A change of coordinates and of the parameter, as users give it."""
+    """A user's change of coordinates and of the parameter, checked."""
     expected = f"(dq, ds), dq of {nq} numbers"
     pair = listed(tangent, "tangent", expected)
     if len(pair) != 2:
@@ -336,7 +340,7 @@ def _direction(tangent, nq: int) -> tuple[np.ndarray, float]:
 
 
 def _between(branch: BalanceBranch, before: Place, after: Place) -> list[SpecialPoint]:
-    """The special points between two neighbors, in order."""
+    """The special points between two neighboring points, in order."""
     found = []
     passes = np.sign(branch.test(before)) != np.sign(branch.test(after))
     turns = np.sign(before.tangent_value) != np.sign(after.tangent_value)
@@ -345,7 +349,8 @@ def _between(branch: BalanceBranch, before: Place, after: Place) -> list[Special
         root = _located(branch, before, after, measure)
         if root is not None:
             h, at = root
-            # where s turns and no eigenvalue passes, another branch goes through
+            # if s turns and no eigenvalue passes through zero, another branch passes through this
+            # point
             kind = "fold" if passes and turns else "branch point"
             alone = (branch.direction(at, at.tangent),)
             tangents = alone if kind == "fold" else branch.tangents(at)
@@ -362,7 +367,7 @@ def _between(branch: BalanceBranch, before: Place, after: Place) -> list[Special
 
 
 def _again(point: SpecialPoint, special: list[SpecialPoint]) -> bool:
-    """Whether a point at the end of one step was reported at the end of the step before."""
+    """True if a point at the end of one step was already reported for the step before."""
     near = lambda a, b: np.allclose(a, b, rtol=AGREEMENT, atol=AGREEMENT)
     return any(
         x.kind == point.kind and near(x.value, point.value) and near(x.q, point.q)
@@ -373,12 +378,14 @@ def _again(point: SpecialPoint, special: list[SpecialPoint]) -> bool:
 def _located(
     branch: BalanceBranch, before: Place, after: Place, measure
 ) -> tuple[float, Place] | None:
-    """Where a measure passes through zero between two neighbors, as a part of the step, or None."""
+    """The zero of a test function between two neighboring points, as a fraction of the step, or
+    None.
+    """
     found: dict[float, Place] = {}
 
     def at_length(h: float) -> float:
         place = before if h == 0 else branch.corrected(before, h * after.length)
-        if place is None:  # Newton's method fails beside a branch point at most
+        if place is None:  # Newton's method fails only near a branch point
             return float(measure(before) + h * (measure(after) - measure(before)))
         found[h] = place
         return measure(place)

@@ -1,4 +1,4 @@
-"""A control over time as polynomials over intervals, by their Bernstein coefficients."""
+"""A control over time as polynomials over intervals, given by Bernstein coefficients."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from zwang.thresholds import RESOLVED
 
 
 class ControlPieces(Record):
-    """A control law u(t): a polynomial over each interval, held before and after.
+    """A control law u(t): a polynomial over each interval, constant before the first and after the
+    last.
 
-    A polynomial stays within the range of its Bernstein coefficients, so that limits of these are
-    limits of the control at every instant.
+    A polynomial stays within the range of its Bernstein coefficients, so limits of the coefficients
+    are limits of the control at every instant.
 
     Attributes:
         t: ends of the intervals [s], shape (intervals + 1,).
@@ -28,7 +29,8 @@ class ControlPieces(Record):
 
     def __call__(self, q, v, t, p):
         k = jnp.clip(jnp.sum(t >= self.t) - 1, 0, len(self.c) - 1)
-        # the ends of an interval are inside, where a derivative is that of the polynomial
+        # the clip leaves a margin, so that derivatives at the ends of an interval are those of the
+        # polynomial
         s = (t - self.t[k]) / (self.t[k + 1] - self.t[k])
         return weights(self.c.shape[1] - 1, jnp.clip(s, -RESOLVED, 1 + RESOLVED)) @ self.c[k]
 
@@ -40,7 +42,7 @@ def weights(degree: int, s) -> Array:
 
 
 def halves(c: np.ndarray) -> list[np.ndarray]:
-    """Coefficients of the same polynomial over either half, by de Casteljau's rule."""
+    """Coefficients of the same polynomial over the two halves, by de Casteljau's rule."""
     left, right, level = [c[0]], [c[-1]], c
     while len(level) > 1:
         level = 0.5 * (level[:-1] + level[1:])

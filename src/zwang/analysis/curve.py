@@ -1,15 +1,15 @@
-"""One-parameter families of configurations as a curve `G(q, t) = φ(q, t) = 0`, and steps along it
-that are certified: of numbers by NumPy, and of many curves at once by JAX.
+"""One-parameter families of configurations as a curve `G(q, t) = φ(q, t) = 0`, and certified steps
+along it: for one curve in NumPy, and for many curves at once in JAX.
 
-At a point of the curve, with J = [A | ∂φ/∂t] in scaled directions, τ its null vector and N an
-orthonormal basis of the rest, every nearby configuration is `σ τ + N n`. A step of length h is
-certified if the interval Newton (Krawczyk) operator of n, for all σ in [0, h] at once, maps the box
-|n| ≤ w into its inside:
+At a point of the curve, let J = [A | ∂φ/∂t] in scaled directions, τ its null vector and N an
+orthonormal basis of the complement of τ. Every nearby configuration is `σ τ + N n`. A step of
+length h is certified if the interval Newton (Krawczyk) operator of n, for all σ in [0, h] at once,
+maps the box |n| ≤ w into its interior:
 
     |Y G| + ½ h² |Y [H] τ τ| + |Y [J] N − I| w  <  w,     Y = (J N)⁻¹,   [J] ⊂ J + [H] (σ τ + N n)
 
 where [H] encloses the second derivatives of G over the box. Then the curve has exactly one point in
-the box for each σ: what a corrector finds there lies on the branch that it started from.
+the box for each σ, so a solution found there lies on the branch of the starting point.
 
 Reference: Kearfott and Xing (1994), An interval step control for continuation methods, SIAM J.
 Numer. Anal. 31, 892-914.
@@ -41,8 +41,8 @@ class Split(NamedTuple, Generic[AnyArray]):
     """Directions at a point of a curve.
 
     Attributes:
-        tangent: τ, the null direction of J, shape (n,); normal: N, its complement, in which
-            corrections are made, shape (n, n − 1).
+        tangent: τ, the null direction of J, shape (n,).
+        normal: N, its complement, in which corrections are made, shape (n, n − 1).
         inverse: Y = (J N)⁻¹.
     """
 
@@ -52,23 +52,25 @@ class Split(NamedTuple, Generic[AnyArray]):
 
 
 def split_by(xp: ModuleType, J, along) -> Split:
-    """The directions of independent rows, τ along an earlier one."""
+    """The directions from independent rows, with τ oriented along an earlier tangent."""
     U, S, Vt = full_svd(J)
     tangent, normal = Vt[-1], Vt[:-1].T
     return Split(xp.where(tangent @ along < 0, -tangent, tangent), normal, (U / S).T)
 
 
 def carried(split: Split, J):
-    """The tangent at a point of a segment whose σ increases, in the directions of its start."""
+    """The tangent at a point of a segment, in the directions of its start, oriented along
+    increasing σ.
+    """
     return split.tangent - split.normal @ solve_square(J @ split.normal, J @ split.tangent)
 
 
 class Krawczyk(NamedTuple, Generic[AnyArray]):
-    """The verdict on a step.
+    """The result of the test of a step.
 
     Attributes:
-        good: whether the operator maps the box into its inside.
-        ratio: the largest one of what it maps the box to and its width.
+        good: True if the operator maps the box into its interior.
+        ratio: the largest ratio of the width of the image to the width of the box.
         width: of the box, shape (n − 1,).
     """
 
@@ -82,8 +84,8 @@ def krawczyk(xp: ModuleType, split: Split, scale, over: Callable, start, ahead, 
 
     Args:
         xp: NumPy, or `jax.numpy` inside a program.
-        split: directions at the begin of the step; start: |Y G| there.
-        over: y low, high → middle and radius of the second derivatives in scaled directions.
+        split: directions at the beginning of the step; start: |Y G| there.
+        over: (low, high) of y → midpoint and radius of the second derivatives in scaled directions.
         ahead: the middle of the step [unscaled].
     """
     tangent, normal, inverse = split
@@ -97,9 +99,9 @@ def krawczyk(xp: ModuleType, split: Split, scale, over: Callable, start, ahead, 
         return middle, radius, start + h**2 / 2 * bend
 
     error = bounds(line)[2]
-    # every normal direction at least as wide as round-off, and none much narrower than others
+    # every normal direction is at least as wide as round-off, and none is much narrower than others
     width = 2.2 * xp.maximum(error, 0.02 * xp.max(error)) + FACTOR_ROUND_OFF
-    # the box is widened by what the correction may add, and bounded once more
+    # the box is widened by the possible correction, and the bounds are computed once more
     fat = xp.abs(normal) @ width
     middle, radius, error = bounds(line + scale * fat)
     across, reach = middle @ normal, h * xp.abs(tangent) + fat  # Y H N, shape (nv, n, nv)
@@ -112,8 +114,8 @@ def krawczyk(xp: ModuleType, split: Split, scale, over: Callable, start, ahead, 
 
 
 def growth(good, ratio):
-    """By what a step that was tried is to be multiplied for the next one: what is mapped to what
-    may be is 1/2 + contraction, which grows with h.
+    """Factor for the next step length. The ratio of image to box is 1/2 plus the contraction, which
+    grows with h.
     """
     beyond = np.maximum(ratio - 0.5, 1e-3)
     shrunk = np.where(np.isnan(ratio), 0.3, np.clip(0.4 / beyond, 0.1, 0.7))
@@ -124,8 +126,8 @@ def growth(good, ratio):
 
 
 def chart(dynamics: Dynamics, q0, y):
-    """Coordinates at `y` [velocity directions and t] from q0: affine, put back onto the manifold
-    of coordinates (quaternions at unit length); shape (nq,).
+    """Coordinates at displacement `y` [velocity directions and t] from q0: an affine map, followed
+    by the projection onto the manifold of coordinates (quaternions of unit length); shape (nq,).
     """
     system, t = dynamics.system, y[-1]
     q = affine_chart(dynamics, q0, y)
@@ -135,7 +137,7 @@ def chart(dynamics: Dynamics, q0, y):
 
 
 def affine_chart(dynamics: Dynamics, q0, y):
-    """`chart` before it is put back onto the manifold: of a quaternion, its tangent plane."""
+    """`chart` without the projection onto the manifold; for a quaternion, its tangent plane."""
     return q0 + dynamics.system.along(q0, y[:-1], y[-1], dynamics.p)
 
 
@@ -149,7 +151,7 @@ def _rows(dynamics: Dynamics, q0, y, place: Callable = chart):
 
 @model_program
 def point_at(dynamics: Dynamics, q0, y, scale):
-    """q, φ and J in scaled directions at y from q0."""
+    """q, φ and J in scaled directions at displacement y from q0."""
     return chart(dynamics, q0, y), _rows(dynamics, q0, y), jacobian(dynamics, q0, y) * scale
 
 
@@ -160,7 +162,7 @@ def _second(dynamics: Dynamics, q0, y):
 
 @program
 def _charts_differ(dynamics: Dynamics, q0, places):
-    """By how much rows differ in both charts, and their largest value."""
+    """The largest difference of the rows between both charts, and their largest value."""
     rows = lambda place: jax.vmap(lambda y: _rows(dynamics, q0, y, place))(places)
     on, off = rows(chart), rows(affine_chart)
     return jnp.max(jnp.abs(on - off)), jnp.max(jnp.abs(on))
@@ -169,8 +171,8 @@ def _charts_differ(dynamics: Dynamics, q0, places):
 @program
 def bounds(place: Callable, dynamics: Dynamics, q0, lo, hi, scale) -> tuple[Array, Array]:
     """Midpoint and radius of the second derivatives in scaled directions over a box of y, in a loop
-    over directions: written out, those of a mechanism in space would be some hundred thousand
-    instructions.
+    over directions, because unrolled they would be some hundred thousand instructions for a
+    mechanism in space.
     """
 
     def along(y, direction, q0):
@@ -179,18 +181,18 @@ def bounds(place: Callable, dynamics: Dynamics, q0, lo, hi, scale) -> tuple[Arra
     one = lambda direction: tuple(enclosure(along, Interval(lo, hi), direction, q0))
     low, high = (jnp.moveaxis(x, 0, -1) for x in over_rows(one)(jnp.eye(len(lo))))
     finite = jnp.isfinite(low) & jnp.isfinite(high)
-    # an infinite bound refuses the box without spoiling others by NaN
+    # an infinite bound rejects the box without producing NaN in others
     low, high = jnp.where(finite, low, 0.0), jnp.where(finite, high, 1e150)
     unit = scale[:, None] * scale
     return (low + high) / 2 * unit, (high - low) / 2 * unit
 
 
 class FreedomError(Exception):
-    """The configurations are no curve.
+    """The configurations do not form a curve.
 
     Attributes:
         freedom: their dimension.
-        free: a basis of the directions in which they may move, shape (freedom, nv + 1).
+        free: a basis of the free directions, shape (freedom, nv + 1).
     """
 
     def __init__(self, freedom: int, free: np.ndarray):
@@ -204,16 +206,16 @@ class LostError(Exception):
 
 @dataclasses.dataclass
 class Curve:
-    """The curve of a model whose holonomic rows leave one freedom together with t.
+    """The curve of a model whose holonomic rows leave one free direction in (q, t).
 
     Attributes:
         dynamics: the model, its A⊕ dense.
         scale: length of one unit of each direction, shape (nv + 1,).
-        bounded: whether J can be bounded over boxes; otherwise it is sampled, and nothing is
-            certified.
-        length: greatest length that each row was met with; a row that vanishes at a singular
-            configuration must not be blown up to unit length there.
-        place: the chart in which rows are bounded; found by itself.
+        bounded: True if the derivatives can be bounded over boxes; otherwise they are sampled, and
+            nothing is certified.
+        length: greatest length of each row so far; a row that vanishes at a singular configuration
+            must not be scaled to unit length there.
+        place: the chart in which rows are bounded; chosen automatically.
     """
 
     dynamics: Dynamics
@@ -223,7 +225,7 @@ class Curve:
     place: Callable | None = None
 
     def at(self, q0: np.ndarray, y: np.ndarray):
-        """q, φ and J in scaled directions at y from q0."""
+        """q, φ and J in scaled directions at displacement y from q0."""
         found = point_at(self.dynamics, np.asarray(q0), np.asarray(y), self.scale)
         return tuple(np.asarray(x) for x in found)
 
@@ -240,49 +242,49 @@ class Curve:
                 # from here on bounds are estimates, and the path is reported as not certified
                 self.bounded = False
         random, unit = np.random.default_rng(1994), self.scale[:, None] * self.scale
-        # random places of a box at which J is evaluated where it cannot be bounded
+        # random points of the box at which the second derivatives are sampled
         places = lo + random.random((6, len(lo))) * (hi - lo)
         found = np.stack([np.asarray(_second(self.dynamics, q0, y)) for y in places])
         low, high = found.min(axis=0), found.max(axis=0)
-        return (low + high) / 2 * unit, 0.75 * (high - low) * unit  # half more than was seen
+        return (low + high) / 2 * unit, 0.75 * (high - low) * unit  # 1.5 times the sampled radius
 
     def _narrowest(self, q0: np.ndarray, y: np.ndarray) -> Callable:
-        """The chart whose bounds are narrowest: the affine one if rows do not see the length of a
-        quaternion, as those of `rotation_matrix`, or if there are no quaternions.
+        """The chart with the narrowest bounds: the affine one if there are no quaternions, or if
+        the rows do not depend on the length of a quaternion, as with `rotation_matrix`.
         """
         system = self.dynamics.system
         if system.velocity_map is None and system.retract is None:
             return affine_chart
-        # rows that differ in the two charts do so at almost every place, and eight are compared
+        # rows that differ between the charts do so almost everywhere; eight points are compared
         moved = np.random.default_rng(1840).uniform(-0.7, 0.7, (8, len(y)))
         moved[:, -1] = y[-1]
         apart, size = _charts_differ(self.dynamics, q0, moved)
         return affine_chart if float(apart) <= AGREEMENT * (1 + float(size)) else chart
 
     def unit_rows(self, J: np.ndarray) -> np.ndarray:
-        """Rows of J over their greatest lengths so far."""
+        """Rows of J divided by their greatest lengths so far."""
         self.length = np.maximum(self.length, np.linalg.norm(J, axis=1))
         return J / np.where(self.length > 0, self.length, 1.0)[:, None]
 
     def _measure_short(self, q: np.ndarray, y: np.ndarray, J: np.ndarray) -> None:
-        """Take rows that all but vanish at the first place by their lengths nearby, as a row of
-        round-off is none: of a mechanism that starts in line.
+        """Measure rows that almost vanish at the first point by their lengths nearby, so that a row
+        of round-off counts as absent, as in a mechanism that starts in line.
         """
         beside = lambda away: self.at(q, y + np.append(away, 0.0))[2]
         nearby = lengths_nearby(beside, len(y) - 1)
         own = np.linalg.norm(J, axis=1)
-        # length of a row, over that nearby, below which it all but vanishes
+        # rows shorter than this fraction of their length nearby almost vanish
         self.length = np.where(own < ALL_BUT_ZERO * nearby, nearby, 0.0)
 
     def smallest(self, J: np.ndarray) -> float:
-        """The nv-th singular value of J, rows over their greatest lengths."""
+        """The nv-th singular value of J with rows divided by their greatest lengths."""
         return float(Decomposition(self.unit_rows(J)).singular_values[J.shape[1] - 2])
 
     def frame(self, q: np.ndarray, t: float, along: np.ndarray | None = None) -> Frame:
-        """A point of the curve with its tangent, along an earlier one or increasing t.
+        """A point of the curve with its tangent, oriented along an earlier tangent or increasing t.
 
         Raises:
-            FreedomError: where independent rows leave more or less than one direction.
+            FreedomError: if independent rows leave more or fewer than one direction free.
         """
         y = np.append(np.zeros(self.dynamics.system.nv), t)
         _, phi, J = self.at(q, y)
@@ -291,8 +293,7 @@ class Curve:
         unit, n = self.unit_rows(J), J.shape[1] - 1
         rows = pivots(unit.T)
         if len(rows) != n:
-            # fewer independent rows than unknowns less one: the solutions are a surface, not a
-            # curve
+            # with fewer independent rows, the solutions form a surface, not a curve
             raise FreedomError(n + 1 - len(rows), Decomposition(J[rows]).right.T[len(rows) :])
         split = split_by(np, J[rows], np.eye(1, n + 1, n)[0] if along is None else along)
         start = np.abs(split.inverse @ phi[rows])
@@ -304,7 +305,7 @@ class Frame:
     """A point of the curve, with coordinates `σ τ + N n` about it.
 
     Attributes:
-        curve: what it is a point of.
+        curve: the curve.
         q, t: coordinates, shape (nq,), and the parameter.
         rows: indices of the independent rows.
         split: τ, in scaled directions and oriented along the motion, N and Y.
@@ -326,14 +327,14 @@ class Frame:
         return self.split.tangent
 
     def y(self, sigma, n) -> np.ndarray:
-        """Unscaled directions and t at coordinates of the frame."""
+        """Unscaled directions and t at given coordinates of the frame."""
         y = self.curve.scale * (sigma * self.tangent + self.split.normal @ n)
         y[-1] += self.t
         return y
 
     def attempt(self, h: float) -> tuple[Segment | None, float]:
-        """A certified segment of length h, or None; and the largest ratio of what the operator
-        maps the box to and its width, below 1 for a success.
+        """A certified segment of length h, or None; and the largest ratio of the width of the
+        operator's image to the width of the box, below 1 on success.
         """
 
         def over(low, high):
@@ -346,11 +347,11 @@ class Frame:
 
 @dataclasses.dataclass(frozen=True)
 class Segment:
-    """A part of the curve in which there is one point for every σ in [0, length].
+    """A segment of the curve with exactly one point for every σ in [0, length].
 
     Attributes:
-        frame: where it begins.
-        length: of it [1, in scaled directions].
+        frame: its first point.
+        length: its length [1, in scaled directions].
         width: bounds of |n|, shape (nv,).
     """
 
@@ -370,7 +371,7 @@ class Segment:
         return self._found(lambda x: begin.t + gradient @ x - t, gradient[None], guess)
 
     def _found(self, equation, gradient: np.ndarray, guess: float) -> Frame:
-        """Newton's iteration for σ and n on the rows and one equation more."""
+        """Newton's iteration for σ and n on the rows and one additional equation."""
         frame, curve = self.frame, self.frame.curve
         x = np.append(guess, np.zeros(len(self.width)))
         basis = np.column_stack([frame.tangent, frame.split.normal])
@@ -381,13 +382,13 @@ class Segment:
             x = x - step
             if not np.all(np.isfinite(x)):
                 break
-            # relative to x as well, since a long segment has no smaller round-off
+            # relative to x as well, because the round-off of a long segment is proportional to x
             if np.max(np.abs(step)) <= FACTOR_ROUND_OFF * (1 + np.max(np.abs(x))):
                 break
         inside = -AGREEMENT <= x[0] <= self.length + AGREEMENT and np.all(
             np.abs(x[1:]) <= self.width + SOLUTION_ERROR
         )
-        # the certificate says that the box holds one point: a solution outside of it belongs to
+        # by the certificate the box contains exactly one point; a solution outside it belongs to
         # another branch
         if not inside:
             raise LostError(f"the corrector left its box at {x}")

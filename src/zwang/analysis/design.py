@@ -1,4 +1,4 @@
-"""Dimensions of a mechanism that make its motion what it should be, on one branch."""
+"""Dimensions of a mechanism that optimize its motion on one branch."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Design(AbstractResult):
-    """What `zw.analysis.design` found; `str()` prints it.
+    """Result of `zw.analysis.design`; `str()` prints it.
 
     Attributes:
         values: the design variables, by name.
-        start: what they were.
-        params: parameters of the model at the design, as `zw.analysis.kinematics` takes them; of a
-            mechanism file the settings for `zwang.mechanism.read`.
-        before, after: motions of the first and of the found design, a `Kinematics` each.
-        costs, first_costs: weighted costs by name, of the found and of the first design.
-        limits: the least value of each limit, by name, zero or more where it is kept.
-        clearance: smallest singular value on the way; the branch's ends are where it is zero.
-        same_branch: whether the found design was reached from the first one without leaving its
-            branch, and each step of its own motion was certified.
+        start: their initial values.
+        params: parameters of the model at the design, as `zw.analysis.kinematics` accepts them; for
+            a mechanism file the settings for `zwang.mechanism.read`.
+        before, after: motions of the initial and of the final design, a `Kinematics` each.
+        costs, first_costs: weighted costs by name, of the final and of the initial design.
+        limits: the least value of each limit, by name; it is satisfied if this is zero or more.
+        clearance: smallest singular value along the motion; it is zero at the ends of the branch.
+        same_branch: True if the final design was reached from the initial one without leaving its
+            branch, and each step of its motion was certified.
         steps: iterations of the optimizer.
-        message: of the optimizer.
-        converged: whether it says that it has converged.
+        message: message of the optimizer.
+        converged: True if the optimizer reports convergence.
     """
 
     values: dict[str, float]
@@ -69,12 +69,12 @@ class Design(AbstractResult):
 
     @property
     def first_cost(self) -> float:
-        """The same of the first design."""
+        """Sum of all costs of the initial design."""
         return float(sum(self.first_costs.values()))
 
     @property
     def dataset(self) -> xr.Dataset:
-        """The motion of the found design, with variables and costs."""
+        """The motion of the final design, with variables and costs."""
         names = list(self.values)
         data = {
             "design": ("variable", np.array([self.values[x] for x in names])),
@@ -87,7 +87,7 @@ class Design(AbstractResult):
 
     @opens_in_scripts
     def plot(self) -> Picture:
-        """Traced points and outputs of the first design, dashed, and of the found one."""
+        """Plot traced points and outputs of the initial design, dashed, and of the final one."""
         pairs = list(zip(self.before.outputs, self.after.outputs, strict=True))
         if self.after.traces:
             lines = []
@@ -149,37 +149,38 @@ def design(
     steps: int = 100,
     **options,
 ) -> Design:
-    """Dimensions that make a motion what it should be, without leaving its branch.
+    """Optimize dimensions for a desired motion without leaving its branch.
 
         Σ weight · cost(q(t; x), x) → min    with limits ≥ 0 and σ_min ≥ clear at all samples
 
     by sequential quadratic programming (SLSQP of SciPy) with exact derivatives through the
-    configurations. Every trial is followed from a known design in small parts, so that its
-    configurations belong to the same branch; one that leaves the branch, or cannot be closed at
-    some value of the input, is refused.
+    configurations. Every trial is followed from a known design in small steps, so that its
+    configurations belong to the same branch. A trial that leaves the branch, or cannot be assembled
+    at some value of the input, is rejected.
 
     Args:
-        model: a `zw.Model`, or a `zw.Mechanism` that was read from a file.
+        model: a `zw.Model`, or a `zw.Mechanism` read from a file.
         vary: bounds by name, {"coupler": (1.0, 3.0)}: parameters of a mechanism file's formulas, or
             of the model, "lengths[1]" for one entry of an array.
         targets: costs and limits of `zwang.analysis.design_targets`, such as
             `StraightLine("coupler.tip")` and `TransmissionAngle(("coupler.angle",
             "rocker.angle"), 0.7)`, or functions of a `Sampled` motion that return a cost.
         input, over: as in `zw.analysis.kinematics`, one input.
-        q, params: a start, as in `zw.analysis.kinematics`.
+        q, params: the initial design, as in `zw.analysis.kinematics`.
         rate: rate of the input for torques [unit/s].
-        samples: values of the input at which targets are looked at.
-        clear: least singular value of the rows at unit length, at all samples.
-        steps: most iterations.
+        samples: number of values of the input at which targets are evaluated.
+        clear: lower bound of the smallest singular value of the rows of unit length, at all
+            samples.
+        steps: largest number of iterations.
         options: `output`, `trace` and others of `zw.analysis.kinematics`, for the motions before
             and after.
 
     Returns:
-        A `Design`: `.values`, `.params`, `.before`, `.after`; prints, plots and saves.
+        A `Design`: `.values`, `.params`, `.before`, `.after`; can be printed, plotted and saved.
 
     Raises:
-        ModelError: for unknown names, no cost, or a first design that does not reach all values of
-            the input.
+        ModelError: for unknown names, no cost, or an initial design that does not reach all values
+            of the input.
 
     Example:
         >>> found = zw.analysis.design(linkage, {"coupler": (2, 4)}, [StraightLine("coupler.tip")],
@@ -226,7 +227,7 @@ def design(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class UserCost(AbstractCost):
-    """A user's own function of a `Sampled` motion."""
+    """A cost given as a function of a `Sampled` motion."""
 
     function: Callable
     weight: float = 1.0
@@ -257,7 +258,7 @@ def _sorted(given) -> tuple[tuple[AbstractCost, ...], tuple[AbstractLimit, ...]]
 
 
 def _names(targets) -> list[str]:
-    """Names that differ."""
+    """Names of targets, made distinct."""
     made: list[str] = []
     for x in targets:
         same = sum(y == x.name or y.startswith(f"{x.name} (") for y in made)
@@ -266,7 +267,7 @@ def _names(targets) -> list[str]:
 
 
 def _optimized(problem: DesignProblem, first, clear: float, steps: int):
-    """SLSQP over variables that run from 0 to 1, costs in units of the first one."""
+    """SLSQP over variables scaled to [0, 1], with costs in units of the initial cost."""
     v = problem.variables
     width, size = v.high - v.low, max(float(np.sum(first.costs)), 1e-300)
     begin = np.clip((v.start - v.low) / width, 0.0, 1.0)
@@ -280,7 +281,7 @@ def _optimized(problem: DesignProblem, first, clear: float, steps: int):
 
     def cost(z) -> float:
         found = at(z)
-        # cost of a trial that leaves its branch, in units of the first design's cost
+        # cost of a trial that leaves its branch, in units of the initial cost
         return 10.0 if found is None else float(np.sum(found.costs)) / size
 
     def slope(z):
@@ -302,7 +303,7 @@ def _optimized(problem: DesignProblem, first, clear: float, steps: int):
             known["margin"] = np.vstack([*found.limit_slopes, found.clear_slopes]) * width
         return known["margin"]
 
-    # a trial that leaves its branch is answered by the slopes that were known last
+    # for a trial that leaves its branch, the last known slopes are returned
     for first_asked in (slope, margin, margin_slope):
         first_asked(begin)
     answer = scipy.optimize.minimize(

@@ -1,5 +1,5 @@
-"""The numbers of a design: parameters from design variables, and costs, limits and the branch with
-their derivatives.
+"""The numbers of a design problem: parameters from design variables; costs, limits and singular
+values with their derivatives.
 """
 
 from __future__ import annotations
@@ -37,18 +37,20 @@ from zwang.objects.record import replace
 from zwang.thresholds import AGREEMENT
 
 DIFFERENCE = 1e-6
-"""Relative step of the differences by which a mechanism's parameters follow from its formulas."""
+"""Relative step of the finite differences of a mechanism's parameters, which follow from
+formulas.
+"""
 
 
 class Variables(NamedTuple):
-    """How parameters follow from design variables.
+    """The map from design variables to parameters.
 
     Attributes:
         names, low, high, start: of the variables.
-        model: what they are variables of.
+        model: the model that they belong to.
         slopes: x → derivatives of its parameters, with a leading axis of variables.
-        given: x → parameters of the model, as a user gives them.
-        settings: x → what a user changes: entries of parameters, or settings of a mechanism file.
+        given: x → parameters of the model, in the form given by a user.
+        settings: x → entries of parameters, or settings of a mechanism file, that correspond to x.
     """
 
     names: tuple[str, ...]
@@ -61,13 +63,13 @@ class Variables(NamedTuple):
     settings: Callable[[np.ndarray], dict]
 
     def params(self, x: np.ndarray) -> PyTree:
-        """Parameters as the functions take them."""
+        """Parameters in the form that functions of the model accept."""
         return self.model.parameters(self.given(x))
 
 
 def variables_of(subject, model: Model, params, vary: Mapping) -> Variables:
-    """The design variables of a model, by names of its parameters, of a mechanism file, by its
-    formulas' parameters, or of a function that builds a mechanism.
+    """The design variables of a model, by names of its parameters; of a mechanism file, by the
+    parameters of its formulas; or of a function that builds a mechanism.
 
     Raises:
         ModelError: for an unknown name, or bounds that are not two increasing numbers.
@@ -85,7 +87,7 @@ def variables_of(subject, model: Model, params, vary: Mapping) -> Variables:
     low, high = np.array(bounds).T
     if isinstance(subject, Mechanism):
         return _of_formulas(subject, model, names, low, high)
-    # an entry such as lengths[2] is chosen by the name of its array first
+    # an entry such as lengths[2] is first selected by the name of its array
     entries = chosen_inputs(model, params, [x.partition("[")[0] for x in names])
     wanted = [entries.names.index(x) for x in names]
     chosen = dataclasses.replace(entries, parameters=tuple(entries.parameters[i] for i in wanted))
@@ -112,7 +114,7 @@ def _of_formulas(m: Mechanism, model: Model, names, low, high) -> Variables:
     settings = lambda x: dict(zip(names, map(float, x), strict=True))
 
     def given(x) -> dict:
-        # the file is read again, since formulas may use a parameter anywhere
+        # the file is read again, because formulas may use a parameter anywhere
         other = parsed(source.text, Path(source.name), {**values, **settings(x)})
         return dataclasses.replace(other, servo={}, actuators={}, drives={}).params
 
@@ -120,7 +122,7 @@ def _of_formulas(m: Mechanism, model: Model, names, low, high) -> Variables:
         columns = []
         for i in range(len(x)):
             step = np.zeros(len(x))
-            # a variable that starts at zero gets a step by its bounds
+            # the step of a variable that starts at zero follows from its bounds
             step[i] = DIFFERENCE * max(abs(x[i]), 0.1 * (high[i] - low[i]))
             above, below = (model.parameters(given(y)) for y in (x + step, x - step))
             difference = lambda a, b, h=step[i]: (np.asarray(a, float) - np.asarray(b)) / (2 * h)
@@ -131,10 +133,10 @@ def _of_formulas(m: Mechanism, model: Model, names, low, high) -> Variables:
 
 
 class Values(NamedTuple):
-    """Costs, limits and clearances at one design, with derivatives by its variables.
+    """Costs, limits and smallest singular values of one design, with derivatives by its variables.
 
     Attributes:
-        costs: shape (c,); limits: an array for each.
+        costs: shape (c,); limits: an array for each limit.
         clear: smallest singular value at each sample, shape (n,).
         cost_slopes, limit_slopes, clear_slopes: with a last axis of variables.
     """
@@ -157,9 +159,9 @@ class DesignProblem:
 
     Attributes:
         subject: names of coordinates and points.
-        motion: of the first design, which the branch is followed from.
+        motion: of the initial design, from which the branch is followed.
         variables: the design variables.
-        costs, limits: what is asked for.
+        costs, limits: the targets.
         rate: of the input.
     """
 
@@ -176,38 +178,39 @@ class DesignProblem:
         self.seen: dict[bytes, Values] = {}
 
     def followed(self, x: np.ndarray) -> np.ndarray:
-        """Configurations at x, followed from those of the design that is known, in small parts.
+        """Configurations at x, followed from those of the last known design in small steps.
 
         Raises:
-            BranchLeftError: where they do not close, or come to a singular configuration.
+            BranchLeftError: if the mechanism cannot be assembled, or passes a singular
+                configuration.
         """
         start, q = self.known
         way = (x - start) / (self.variables.high - self.variables.low)
-        # a long move at once could close the loops in another assembly mode: variables move by a
-        # twentieth of their bounds, while configurations follow
+        # a large change could close the loops in another assembly mode, so variables change by at
+        # most a twentieth of their range per step
         parts = max(1, int(np.ceil(20 * np.max(np.abs(way), initial=0.0))))
         signs = self._signs(q, self.variables.params(start))
         for i in range(1, parts + 1):
             p = self.variables.params(start + i / parts * (x - start))
             found = _closed(self.dynamics, q, self.motion.input, p)
             new, left = np.asarray(found.q), np.asarray(found.residual)
-            # residual of rows at unit length that counts as closed
+            # residual of rows of unit length below which loops count as closed
             if not np.all(left < AGREEMENT):
                 raise BranchLeftError("the mechanism does not close at all values of its input")
-            # the determinant changes its sign where a motion passes a singular configuration
+            # the determinant changes sign when a motion passes a singular configuration
             if not np.array_equal(signs, self._signs(new, p)):
                 raise BranchLeftError("a singular configuration lies between")
             q = new
         return q
 
     def _signs(self, q: np.ndarray, p) -> np.ndarray:
-        """Orientation of the rows at each sample, which changes at singular configurations only."""
+        """Orientation of the rows at each sample, which changes only at singular configurations."""
         A = np.asarray(_rows(self.dynamics, q, self.motion.input, p))
         return orientation(A[:, self.rows]) if self.rows is not None else np.ones(len(A))
 
     @cached_property
     def rows(self) -> np.ndarray | None:
-        """Rows that are independent at all samples of the first design, as many as velocities."""
+        """Rows that are independent at all samples of the initial design, as many as velocities."""
         start, q = self.variables.start, np.asarray(self.motion.q)
         p = self.variables.params(start)
         A = np.asarray(_rows(self.dynamics, q, self.motion.input, p))
@@ -220,7 +223,7 @@ class DesignProblem:
         Raises:
             BranchLeftError: as `followed`.
         """
-        # the optimizer asks for costs, limits and slopes apart, at the same x
+        # the optimizer requests costs, limits and slopes separately at the same x
         key = np.asarray(x, float).tobytes()
         if key not in self.seen:
             q = self.followed(np.asarray(x, float))
@@ -228,7 +231,7 @@ class DesignProblem:
             value, slope = _numbers(self, q, p, slopes)
             numbers = jax.tree_util.tree_map(np.asarray, value)
             self.seen[key] = Values(*numbers, *jax.tree_util.tree_map(np.asarray, slope))
-            # the next trial is near this one, so it is followed from here and not from the start
+            # the next trial is near this one, so it is followed from here
             self.known = (np.array(x, float), q)
         return self.seen[key]
 
@@ -242,7 +245,7 @@ class DesignProblem:
 
 @program
 def _closed(dynamics: Dynamics, q, t, p) -> Moving:
-    # with eight steps of Newton's iteration after each part
+    # eight steps of Newton's iteration after each change of the variables
     return moving(replace(dynamics, p=p), q, t, 8)
 
 
@@ -262,7 +265,8 @@ def _numbers(problem: DesignProblem, q, p, slopes):
         seen = Sampled(m, dynamics, problem.rate, problem.named)
         costs = [jnp.asarray(x.weight * x(seen), float) for x in problem.costs]
         limits = tuple(jnp.ravel(jnp.asarray(x(seen), float)) for x in problem.limits)
-        # clearances come along, as a limit that keeps the design off singular configurations
+        # the smallest singular values are returned as well; a lower bound on them keeps the design
+        # away from singular configurations
         return jnp.stack(costs), limits, m.smallest
 
     return numbers(p), by_parameters(numbers, p, slopes)

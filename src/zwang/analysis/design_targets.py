@@ -1,7 +1,7 @@
-"""What a design is to achieve: costs, which are made small, and limits, which are kept.
+"""Targets of a design: costs, which are minimized, and limits, which are inequality constraints.
 
-A cost is a function of a motion that returns a number; a limit is one that returns numbers which
-are to be positive. `Sampled` is what they are functions of; users' own functions get the same.
+A cost is a function of a motion that returns a number; a limit returns numbers that must not be
+negative. `Sampled` is the argument of both, and of functions given by users.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from zwang.errors import ModelError
 
 @dataclasses.dataclass(frozen=True)
 class Sampled:
-    """A motion over its input, as costs and limits see it; part of a compiled program.
+    """A motion over its input, the argument of costs and limits; part of a compiled program.
 
     Attributes:
         moving: t, q, v, a, p at the samples; v and a per unit of the input.
         dynamics: the equations with these parameters.
         rate: of the input [unit/s].
-        named: name → quantity, as coordinates, joints and points are called.
+        named: maps the name of a coordinate, joint or point to its function.
     """
 
     moving: Moving
@@ -50,7 +50,7 @@ class Sampled:
         return self.moving.q
 
     def value(self, name: str):
-        """A coordinate, a joint or the place of a point, shape (n,) or (n, d)."""
+        """A coordinate, a joint or the position of a point, shape (n,) or (n, d)."""
         f, p = self.named(name), self.moving.p
         return jax.vmap(lambda q, t: f(q, t, p))(self.moving.q, self.moving.t)
 
@@ -88,7 +88,7 @@ class AbstractTarget(abc.ABC):
 
 
 class AbstractCost(AbstractTarget):
-    """A number that is made small.
+    """A number that is minimized.
 
     Attributes:
         weight: factor in the sum of all costs.
@@ -98,12 +98,12 @@ class AbstractCost(AbstractTarget):
 
 
 class AbstractLimit(AbstractTarget):
-    """Numbers that are to be positive, one for each sample, in `name`'s own unit."""
+    """Numbers that must not be negative, one for each sample."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PathThrough(AbstractCost):
-    """Mean square distance of a point from places, one for each sample [m²].
+    """Mean square distance of a point from given positions, one for each sample [m²].
 
     Attributes:
         point: name of a point or body.
@@ -127,7 +127,7 @@ class PathThrough(AbstractCost):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class StraightLine(AbstractCost):
-    """Mean square distance of a point from the straight line that fits its path best [m²]."""
+    """Mean square distance of a point from the best straight line through its path [m²]."""
 
     point: str
     weight: float = 1.0
@@ -136,13 +136,14 @@ class StraightLine(AbstractCost):
     def __call__(self, m):
         x = m.value(self.point)
         away = x - jnp.mean(x, axis=0)
-        # all but the largest of the principal moments
+        # all principal moments except the largest
         return jnp.sum(singular_values(away)[1:] ** 2) / len(x)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class OutputValues(AbstractCost):
-    """Mean square difference of an output from values, one for each sample (function generation).
+    """Mean square difference of an output from given values, one for each sample (function
+    generation).
 
     Attributes:
         output: name of a coordinate or joint.
@@ -160,12 +161,13 @@ class OutputValues(AbstractCost):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TimeRatio(AbstractCost):
-    """Squared difference of the ratio of both strokes of an output from a ratio, over one turn of
-    the input: how long it moves one way over how long it moves the other.
+    """Squared difference between the time ratio of an output and a given value, over one turn of
+    the input. The time ratio is the duration of the stroke in one direction divided by that in the
+    other.
 
     Attributes:
         output: name of a coordinate or joint.
-        ratio: wanted, above 1.
+        ratio: the desired ratio, above 1.
     """
 
     output: str
@@ -176,7 +178,7 @@ class TimeRatio(AbstractCost):
     def __call__(self, m):
         r, t = m.slope(self.output), m.input
         a, b, h = r[:-1], r[1:], jnp.diff(t)
-        # the part of each interval in which the rate is positive, by linear interpolation
+        # the fraction of each interval in which the rate is positive, by linear interpolation
         cut = jnp.clip(a / jnp.where(a == b, 1.0, a - b), 0.0, 1.0)
         rising = jnp.where(a > 0, jnp.where(b > 0, 1.0, cut), jnp.where(b > 0, 1.0 - cut, 0.0))
         share = jnp.sum(rising * h) / jnp.sum(h)
@@ -197,11 +199,11 @@ class DrivingEffort(AbstractCost):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TransmissionAngle(AbstractLimit):
-    """The angle between two links, folded into [0, π/2], at least so large throughout [rad].
+    """A lower bound of the angle between two links, folded into [0, π/2], at all samples [rad].
 
     Attributes:
         links: names of two angles, of coupler and output link.
-        least: [rad].
+        least: the lower bound [rad].
     """
 
     links: tuple[str, str]
@@ -210,13 +212,13 @@ class TransmissionAngle(AbstractLimit):
 
     def __call__(self, m):
         apart = m.value(self.links[0]) - m.value(self.links[1])
-        # |sin| has the same bound and no kink where the angle passes π/2
+        # the bound on sin² is equivalent and smooth where the angle passes π/2
         return jnp.sin(apart) ** 2 - jnp.sin(self.least) ** 2
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Within(AbstractLimit):
-    """A coordinate or joint between two values throughout.
+    """A coordinate or joint between two values at all samples.
 
     Attributes:
         output: its name.
@@ -237,8 +239,8 @@ class Within(AbstractLimit):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Stroke(AbstractLimit):
-    """The way of a coordinate or joint from its smallest to its largest value, between two
-    lengths.
+    """The stroke of a coordinate or joint, from its smallest to its largest value, between two
+    limits.
 
     Attributes:
         output: its name.

@@ -1,6 +1,6 @@
-"""Which of many configurations are the same, and which are those of a mechanism as it is assembled:
-angles count modulo whole turns, a quaternion and its negative are one attitude, and the axes of a
-joint point the same way.
+"""Comparison of configurations. Angles are equal modulo whole turns, a quaternion and its negative
+are one attitude, and in the configurations of an assembled mechanism the axes of a joint point the
+same way.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO
 
 
 def attitudes(dynamics: Dynamics, t) -> list[np.ndarray]:
-    """Indices of the entries of each quaternion: four coordinates of one length whose signs the
-    rows do not see.
+    """Indices of the entries of each quaternion: four coordinates of constant length whose common
+    sign does not change the rows.
     """
     if dynamics.system.velocity_map is None:
         return []
@@ -35,15 +35,15 @@ def attitudes(dynamics: Dynamics, t) -> list[np.ndarray]:
         turned = q.copy()
         turned[own] *= -1
         off = np.max(np.abs(rows(turned) - here), initial=0.0)
-        # difference of rows, relative to their size, that counts as none
+        # AGREEMENT: relative difference of rows that counts as zero
         if len(own) == 4 and off <= AGREEMENT * (1 + np.max(np.abs(here), initial=0.0)):
             found.append(own)
     return found
 
 
 def _unmoved(dynamics: Dynamics, q, t) -> list[np.ndarray]:
-    """Coordinates that are bound to each other by where no velocity leads: along each quaternion
-    itself, and along nothing else.
+    """Groups of coordinates in the directions that no velocity reaches: the direction of each
+    quaternion itself, and no other.
     """
     N = np.asarray(velocity_map(dynamics.system, jnp.asarray(q), t, dynamics.p))
     across = Decomposition(N).left_kernel
@@ -53,8 +53,8 @@ def _unmoved(dynamics: Dynamics, q, t) -> list[np.ndarray]:
 
 
 def same_senses(mechanism: Mechanism, p, start: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Which configurations have the axes of all joints pointing the same way as at a start: the
-    rows of a hinge are met with a pin put in from the other side, too. Shape (n,).
+    """Mask of the configurations in which the axes of all joints point the same way as at a start,
+    shape (n,). The rows of a hinge are also met with the pin inserted from the other side.
     """
     joints = mechanism.compiled.joints
     ends, axes = [], []
@@ -68,7 +68,9 @@ def same_senses(mechanism: Mechanism, p, start: np.ndarray, q: np.ndarray) -> np
     a, b = np.array(ends).T
 
     def cosines(q):
-        """Between each axis of a joint's first point and the same one of its second."""
+        """Cosines between each axis of a joint's first point and the same axis of its second
+        point.
+        """
         return jnp.diagonal(relative_poses(joints.frames(q, p), a, b).rotation, axis1=1, axis2=2)
 
     found = np.asarray(jax.jit(jax.vmap(cosines))(np.vstack([start, q])))
@@ -78,11 +80,11 @@ def same_senses(mechanism: Mechanism, p, start: np.ndarray, q: np.ndarray) -> np
 def distinct(
     q: np.ndarray, angle: np.ndarray, quaternions: list[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Configurations that differ, and how often each was found, the most frequent first.
+    """Distinct configurations, and how often each was found, the most frequent first.
 
     Args:
         q: shape (n, nq).
-        angle: which coordinates are angles, shape (nq,).
+        angle: mask of the coordinates that are angles, shape (nq,).
         quaternions: entries of each attitude.
     """
     kept: list[np.ndarray] = []
@@ -112,12 +114,12 @@ def distinct(
 
 
 def telling(q: np.ndarray, most: int) -> list[int]:
-    """The coordinates that tell configurations apart: each time the one that differs most between
-    the two that those chosen so far tell apart least.
+    """The coordinates that distinguish configurations best. Each step adds the coordinate that
+    differs most between the two configurations that the previous ones distinguish least.
 
     Args:
         q: configurations, shape (n, nq).
-        most: how many coordinates to choose; all where there are fewer.
+        most: number of coordinates to choose; all if there are fewer.
     """
     if q.shape[1] <= most or len(q) < 2:
         return list(range(min(q.shape[1], most)))

@@ -31,21 +31,22 @@ if TYPE_CHECKING:
     import xarray as xr
 
 UNITS = {"rad": "N·m", "m": "N"}
-"""Unit of the generalized force that goes with a coordinate."""
+"""Unit of the generalized force for each unit of a coordinate."""
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class DrivingTorque(AbstractResult):
-    """What drives a mechanism; `str()` prints a summary.
+    """The torque that drives a mechanism, and its reactions; `str()` prints a summary.
 
     Attributes:
         motion: the `Kinematics` that it belongs to.
         torque: force or torque on the input [N or N·m], shape (n,).
-        inertia: the part of it that accelerates masses at this rate; the rest holds forces.
+        inertia: the part of it that accelerates masses at this rate; the rest balances applied
+            forces.
         power: of the input [W], shape (n,).
         multipliers: λ of all other rows, shape (n, m), in `Q_c = +Aᵀλ`; of least norm where rows
             are redundant.
-        unique: which multipliers are unique everywhere, shape (m,).
+        unique: mask of the multipliers that are unique at all samples, shape (m,).
         by_constraint: generalized force of each constraint, shape (n, nv).
     """
 
@@ -92,12 +93,12 @@ class DrivingTorque(AbstractResult):
 
     @property
     def _what(self) -> str:
-        """A force moves a length, a torque an angle."""
+        """Name of the load: "force" for an input that is a length, "torque" for an angle."""
         return "force" if self.unit == "N" else "torque"
 
     @opens_in_scripts
     def plot(self) -> Picture:
-        """Torque with its parts, and power, over the input."""
+        """Plot torque with its parts, and power, over the input."""
         k, x = self.motion, self.motion.input
         lines = [
             Line(x, self.torque, "driving"),
@@ -130,13 +131,13 @@ def driving_torque(model, input, over, *, rate: float = 1.0, **options) -> Drivi
 
         τ x′ = q′ᵀ (M v̇ − F),     Aᵀ λ = M v̇ − F − τ ∂x/∂q
 
-    The torque is unique, whether or not rows are redundant: it follows from the power of the one
-    motion that is left.
+    The torque is unique even if rows are redundant, because it follows from the power of the single
+    remaining motion.
 
     Args:
         model, input, over: as in `zw.analysis.kinematics`; one input.
-        rate: rate of the input [unit/s], constant; 0 is approached by a small one.
-        options: all others of `zw.analysis.kinematics`.
+        rate: rate of the input [unit/s], constant; use a small rate to approach 0.
+        options: all other options of `zw.analysis.kinematics`.
 
     Returns:
         A `DrivingTorque`: `.torque`, `.power`, `.by_constraint`, `.motion`.

@@ -1,4 +1,4 @@
-"""`zw.analysis.equilibrium`: where forces balance, at rest or in a steady motion."""
+"""`zw.analysis.equilibrium`: states in which forces balance, at rest or in a steady motion."""
 
 from __future__ import annotations
 
@@ -56,23 +56,23 @@ FIND = ("minimum", "nearest")
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Equilibrium(AbstractResult):
-    """What `zw.analysis.equilibrium` found; `str()` prints it.
+    """Result of `zw.analysis.equilibrium`; `str()` prints it.
 
     Attributes:
         model, t: the model and the time [s].
         q, v: the state; v is zero at rest.
-        params: parameters that differ from the model's, those that were found included.
+        params: parameters that differ from the model's, including those that were found.
         inputs: values of the parameters that were found, by name.
         multipliers: λ, shape (m,), of least norm where rows are redundant.
         constraint_force: generalized force of each constraint, by name, shape (nv,).
-        unique: whether that force is determined, by name.
+        unique: by name, True if that force is determined.
         gradient: unbalanced part of the forces in the tangent space, `Wᵀ (M v̇ − F)`.
-        residual: its size relative to the forces that there are.
+        residual: its size relative to the acting forces.
         stiffness: eigenvalues of the reduced Hessian of the potential in the mass metric [1/s²],
-            the least first; None in a steady motion, or where forces have no potential.
-        guess_balances: whether forces balance at the guess or close to it, too, from which the
-            search for a minimum went downhill: an equilibrium that is no minimum, which
-            `find="nearest"` keeps.
+            the least first; None in a steady motion, or if forces have no potential.
+        guess_balances: True if forces also balance at the guess or close to it, and the search for
+            a minimum has left this equilibrium, which is not a minimum; `find="nearest"` returns
+            it.
     """
 
     model: Model
@@ -91,13 +91,13 @@ class Equilibrium(AbstractResult):
 
     @property
     def other(self) -> str:
-        """What is said of an equilibrium at the guess that the search has left."""
+        """A sentence on an equilibrium at the guess that the search has left."""
         nearest = Remedy('find="nearest"', (("find", "--find nearest"),))
         return f"balances, too, or almost, but is no minimum: {advice(nearest)} keeps it"
 
     @property
     def steady(self) -> bool:
-        """Whether it is a steady motion rather than rest."""
+        """True for a steady motion, False at rest."""
         return bool(np.any(self.v))
 
     @functools.cached_property
@@ -109,27 +109,27 @@ class Equilibrium(AbstractResult):
 
     @property
     def stable(self) -> bool | None:
-        """Whether small deviations stay small; None where neither eigenvalues nor a potential
-        decide, see `verdict`.
+        """True if small deviations stay small; None if neither eigenvalues nor a potential decide,
+        see `verdict`.
 
-        A strict minimum of the potential is stable if no force feeds energy in (Lagrange and
-        Dirichlet); where the Hessian has a negative eigenvalue, gyroscopic forces may still hold
-        the state, which eigenvalues tell.
+        A strict minimum of the potential is stable if no force supplies energy (Lagrange and
+        Dirichlet). If the Hessian has a negative eigenvalue, gyroscopic forces may still stabilize
+        the state; the eigenvalues of the linearization decide.
         """
         return self.linearization.stable
 
     @property
     def verdict(self) -> str:
-        """The same in words: "stable", "unstable", or what is left open."""
+        """The verdict in words: "stable", "unstable", or a statement of what is undecided."""
         return self.linearization.verdict
 
     def configuration(self, params: PyTree) -> Array:
         """The coordinates as a function of parameters, shape (nq,); inside `jax.grad` and `jit`.
 
-        One step of Newton's iteration on forces and constraints, which has the exact value and
-        first derivatives at the parameters of this result, where the equilibrium is isolated. In a
-        steady motion the rates of its symmetries stay, if q alone can meet the balance, and the
-        place along them; the symmetries are taken to be those at the parameters of this result.
+        One step of Newton's iteration on forces and constraints. Value and first derivatives are
+        exact at the parameters of this result if the equilibrium is isolated. In a steady motion
+        the position along its symmetries is fixed, and so are the rates of the symmetries if q
+        alone can satisfy the balance; the symmetries are those at the parameters of this result.
 
         Args:
             params: as in `zw.analysis.equilibrium`.
@@ -144,8 +144,8 @@ class Equilibrium(AbstractResult):
 
     def constraint_forces(self, params: PyTree) -> Array:
         """Generalized forces of the constraints as a function of parameters, as `configuration`,
-        shape (constraints, nv), in the order of `constraint_force`. Of a force that is not
-        `unique` it is one that balances.
+        shape (constraints, nv), in the order of `constraint_force`. A force that is not `unique` is
+        one of those that balance.
         """
         at = self._moved(params)
         s, multipliers = at.state, jnp.asarray(at.multipliers)
@@ -158,7 +158,7 @@ class Equilibrium(AbstractResult):
         return balance_at(own, self.q, self.t, self.multipliers)
 
     def _moved(self, params: PyTree) -> MovingState:
-        """The state nearby at other parameters."""
+        """The nearby state at other parameters."""
         if isinstance(self.params, dict) and isinstance(params, dict):
             params = {**self.params, **params}
         dynamics = dynamics_of(self.model, params)
@@ -192,7 +192,7 @@ class Equilibrium(AbstractResult):
 
     @opens_in_scripts
     def plot(self) -> Picture:
-        """The eigenvalues of the linearization in the complex plane."""
+        """Plot the eigenvalues of the linearization in the complex plane."""
         return self.linearization.plot()
 
     def __str__(self) -> str:
@@ -211,32 +211,33 @@ def equilibrium(
     hold: Sequence[str] = (),
     find: str = "minimum",
 ) -> Equilibrium:
-    """The state near a guess where forces balance, at rest or in a steady motion.
+    """The state near a guess in which forces balance, at rest or in a steady motion.
 
         Wᵀ F = 0,  φ = 0  at rest;    Wᵀ (M v̇ − F) = 0,  φ = ψ = 0  along a symmetry
 
-    W is a basis of the kernel of the constraint matrix, orthonormal in the mass metric: what is
-    left of F is the force of the constraints. Gaps that are closed at the guess and pushed shut
-    there are among them, as are those that are reached on the way; those that carry are in the
-    `model` of the result, the equations that hold there. Dry friction holds what it can.
+    W is a basis of the kernel of the constraint matrix, orthonormal in the mass metric; constraint
+    forces balance the other components of F. The constraints include gaps that are closed at the
+    guess and loaded there, and gaps that are reached during the search. The `model` of the result
+    contains the gaps that carry load, that is, the equations that hold at the result. Dry friction
+    balances forces up to its limit.
 
     Args:
         model: the model; with a servo, its closed loop.
         q: guess of the coordinates, shape (nq,).
-        v: guess of the velocities in a steady motion (a disk that rolls, a governor that turns),
-            shape (nv,); at rest if left out. The rates of the symmetries that it moves along are
-            kept if the balance can be met by q alone.
-        t: time [s], held.
+        v: guess of the velocities in a steady motion (a rolling disk, a rotating governor), shape
+            (nv,); at rest by default. The rates of its symmetries are kept if q alone can satisfy
+            the balance.
+        t: time [s], constant.
         params: parameters that differ from the model's.
-        inputs: names of parameters that are unknown too (trim); q stays as it is if they suffice.
-        hold: names of coordinates and velocities that keep the value given.
-        find: "minimum" goes downhill to a minimum of the potential, which is stable, if the forces
-            have one and nothing is held or unknown; "nearest" takes the zero of the forces that is
-            nearest, also an unstable one. In a steady motion it is always the nearest.
+        inputs: names of parameters that are unknown as well (trim); q is kept if they suffice.
+        hold: names of coordinates and velocities that keep the given value.
+        find: "minimum" descends to a minimum of the potential, which is stable, if the forces have
+            a potential and nothing is held or unknown; "nearest" finds the nearest equilibrium,
+            even an unstable one. A steady motion is always the nearest.
 
     Raises:
         ModelError: if no balance is found, with the coordinate that is farthest from it; for an
-            unknown name, Coulomb friction, or a v that no symmetry of the model explains.
+            unknown name, Coulomb friction, or a v that is not along symmetries of the model.
 
     Example:
         >>> rest = zw.analysis.equilibrium(model, q=[0.3, -0.2])
@@ -262,7 +263,7 @@ def equilibrium(
             f"{acting.names[-1]!r} is a velocity. Let a parameter be the force along it."
         )
     problem, start = started(model, q, v, t, params, hold, acting)
-    # a minimum of the potential exists only for forces at rest with nothing else to be found
+    # a minimum of the potential is sought only at rest and without other unknowns
     searched = not (problem.symmetric is not None or acting.names or hold)
     balances = False
     if find == "minimum" and searched and has_potential(start):
@@ -277,7 +278,7 @@ def equilibrium(
 
 
 def as_equilibrium(model: Model, problem: Problem, at: Point, params) -> Equilibrium:
-    """The result at a trial that balances."""
+    """The result for a trial that balances."""
     dynamics, names = problem.with_parameters(at.mu), problem.acting.names
     state, parts = host_state(at.q, at.v, problem.t), dynamics.constraints.row_slices
     found, by_multipliers = loads(dynamics, state, jnp.asarray(at.multipliers))
@@ -307,7 +308,7 @@ def as_equilibrium(model: Model, problem: Problem, at: Point, params) -> Equilib
 
 
 def _lines(e: Equilibrium) -> Iterator[str]:
-    """What an equilibrium prints."""
+    """The printed lines of an equilibrium."""
     system = e.model.system
     kind = "steady motion" if e.steady else "equilibrium"
     yield f"{e.model.name}: {kind}, {e.verdict}"

@@ -1,12 +1,13 @@
-"""The end of a run with stops, contact and dry friction as a function that has derivatives.
+"""The final state of a run with stops, contact and dry friction as a differentiable function.
 
-Between two changes equations hold that have derivatives. At a change with the event e(y, t, p) = 0,
+Between two mode changes the equations are differentiable. At a mode change with the event e(y, t,
+p) = 0,
 
     δt = −δe/ė,    δy⁺ = J_y (δy⁻ + f⁻ δt) + J_t δt + J_p δp − f⁺ δt
 
-with the jump y⁺ = J(y⁻, t, p) and the rates f before and after it (saltation). No such matrix is
-formed: a motion up to the instant as it was, moved by `δt = −e/ė` along its rate, jumps, and moved
-back has these derivatives.
+with the jump y⁺ = J(y⁻, t, p) and the rates f before and after it (saltation). This matrix is not
+formed. Instead, the motion is integrated up to the original instant, moved along its rate by `δt =
+−e/ė`, changed by the jump, and moved back; this computation has the same derivatives.
 
 Reference: Aizerman and Gantmacher (1958), Quarterly J. Mechanics Applied Math. 11, 225-241.
 """
@@ -42,15 +43,15 @@ from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, RESOLVED
 
 
 class Change(NamedTuple):
-    """An instant at which it changes what holds, or of an impact.
+    """An instant of a mode change or an impact.
 
     Attributes:
-        t: when [s]; `y`: the state before it.
-        modes, next_modes: how everything is held before and after.
-        event: which gap or friction it comes from; `slope`: ė along the motion before it.
-        pushed: which gaps push in an impact.
-        sticks: which frictions of them stick in it.
-        slides: which do not, with the direction of their slip.
+        t: the instant [s]; `y`: the state before it.
+        modes, next_modes: modes of all gaps and frictions before and after.
+        event: index of the gap or friction that causes it; `slope`: ė along the motion before it.
+        pushed: indices of the gaps that act in an impact.
+        sticks: indices of their frictions that stick in it.
+        slides: indices of their frictions that slide, with the direction of slip.
     """
 
     t: float
@@ -66,16 +67,16 @@ class Change(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FinalState:
-    """The last state of a run by its start and parameters, called as `(q, v, params)`.
+    """The final state of a run as a function `(q, v, params)` of its initial state and parameters.
 
-    It is exact at those of the run, with its first derivatives there, by `jax.jacfwd` and
-    `jax.jvp`. Elsewhere it keeps the changes of the run at their instants, and is not what another
-    run gives.
+    At the initial state and parameters of the run, its value and its first derivatives by
+    `jax.jacfwd` and `jax.jvp` are exact. Elsewhere it keeps the sequence of mode changes of this
+    run, and differs from the result of another run.
 
     Attributes:
         run: the run.
         contacts: its gaps and dry frictions.
-        changes: its changes.
+        changes: its mode changes and impacts.
     """
 
     run: Run
@@ -84,8 +85,8 @@ class FinalState:
     _programs: dict[tuple, Callable] = dataclasses.field(default_factory=dict, repr=False)
 
     def __call__(self, q, v, params: PyTree = None) -> State:
-        """The state at the end of the run, from (q, v) at its start with parameters that differ
-        from the run's.
+        """The state at the end of the run for an initial (q, v) and parameters that differ from the
+        run's.
         """
         steps, nq, p = self.run.steps, self.run.model.system.nq, self._parameters(params)
         y = jnp.concatenate([jnp.asarray(q, jnp.float64), jnp.asarray(v, jnp.float64)])
@@ -101,15 +102,15 @@ class FinalState:
         return State(y[:nq], y[nq:], jnp.asarray(steps.t[-1]))
 
     def _cross(self, x: Change, p: PyTree) -> tuple[Array, Array]:
-        """The state after a change, and by how much its instant has moved."""
-        # alike for all changes of one kind
+        """The state after a mode change, and the shift of its instant."""
+        # identical for all changes of one kind, so that they share a program
         kind = x._replace(t=0.0, y=x.modes, slope=0.0)
         return self._program(self._turn, x.modes, kind)(x.y, x.t, x.slope, p)
 
     def _program(
         self, function: Callable, modes: np.ndarray, kind: Change | None = None
     ) -> Callable:
-        """A function of this, compiled once for a mode and a kind of change."""
+        """A method, compiled once for each mode and kind of change."""
         key = function.__name__, modes.tobytes(), kind and (kind.event, *kind[6:])
         if key not in self._programs:
             given = (kind,) if kind else (modes,)
@@ -140,17 +141,17 @@ class FinalState:
         return with_equations(self.run.model, *held_rows(self.run.flow, self.contacts, modes))
 
     def _motion(self, modes: np.ndarray, model: Model, y, moved, t, end, p) -> Array:
-        """y at `end`, of y at `t + moved`, while nothing changes."""
+        """y at `end`, from y at `t + moved`, within one mode."""
         y = y - _rate(self._flow(p), modes, t, y) * moved
         nq, times = self.run.model.system.nq, jnp.stack([t, end])
-        # a start is judged by the run
+        # the run has already checked the initial state
         options = {"rtol": self.run.attrs["rtol"], "start_tolerance": np.inf}
         asked = {"params": p, "gradient": "forward", "max_steps": 10**6, **options}
         found = trajectory(model, y[:nq], y[nq:], times, **asked)
         return jnp.concatenate([found.end.q, found.end.v])
 
     def _events(self, flow: ConstrainedVectorField, modes: np.ndarray, t, y) -> Array:
-        """What rises through zero where a gap or a friction changes how it is held."""
+        """Event functions, which rise through zero when a gap or a friction changes its mode."""
         sizes = jnp.asarray(self._span), jnp.asarray(self.run.attrs["rtol"])
         events = Events((), (), len(self.contacts.names), *sizes)
         return events(flow, jnp.asarray(modes), t, y)
@@ -167,14 +168,14 @@ class FinalState:
         return _rows(self.run.flow, self.contacts, y[:nq], y[nq:], t)[0]
 
     def _turn(self, x: Change, y, t, slope, p) -> tuple[Array, Array]:
-        """y after a change that was at t, and by how much that has moved."""
+        """y after a mode change at t, and the shift of its instant."""
         flow = self._flow(p)
         e = self._events(flow, x.modes, t, y)[x.event]
         moved = -e / slope
         return self._jump(flow, x, t + moved, y + _rate(flow, x.modes, t, y) * moved), moved
 
     def _jump(self, flow: ConstrainedVectorField, x: Change, t, y) -> Array:
-        """y after the impact of a change, by Newton's law of all gaps that push."""
+        """y after the impact of a change, by Newton's law for all gaps that act."""
         if not x.pushed:
             return y
         nq, contacts = self.run.model.system.nq, self.contacts
@@ -192,7 +193,7 @@ class FinalState:
             row, at = friction.rows[0], x.pushed.index(friction.gap)
             mu = friction.law.kinetic_coefficient(jnp.abs(psi[row]), p)
             push = push.at[at].add(-mu * way * A[row])
-        # beside the rows that hold in any case
+        # in addition to the rows that always hold
         loose = on_device(np.zeros(len(contacts.names)))
         gauss = flow.with_input(loose).dynamics.gauss_at(State(q, v, t))
         effect = jax.vmap(gauss.mobility)(push)
@@ -202,16 +203,16 @@ class FinalState:
 
 @misfits_named
 def final_state(run: Run) -> FinalState:
-    """The last state of a run with gaps or dry friction as a function of start and parameters that
-    JAX differentiates, through touch, lift-off, impacts, stick and slip.
+    """The final state of a run with gaps or dry friction as a function of initial state and
+    parameters that JAX differentiates, through contact, lift-off, impacts, stick and slip.
 
     Args:
-        run: of `zw.simulate`, which reached its end.
+        run: a run of `zw.simulate` that reached its end.
 
     Raises:
-        ModelError: where no derivative is known, with the instant: events at one instant, one that
-            grazes, rebounds that accumulate, an impact by another law than Newton's, friction in
-            space that turns, switches.
+        ModelError: with the instant, if no derivative is known: for simultaneous events, a grazing
+            event, an accumulation of rebounds, an impact law other than Newton's, friction in space
+            whose direction turns, and switches.
 
     Example:
         >>> end = zw.analysis.final_state(run)
@@ -233,7 +234,7 @@ def final_state(run: Run) -> FinalState:
 
 
 def _change(of: FinalState, x: Switched) -> Change:
-    """A change of a run, with what it comes from."""
+    """A change of a run, with its cause."""
     contacts, steps = of.contacts, of.run.steps
     at = np.flatnonzero(steps.t == x.time)
     if not len(at) or any(not values for values in x.multipliers.values()):
@@ -265,11 +266,13 @@ def _change(of: FinalState, x: Switched) -> Change:
 
 
 def _event(of: FinalState, x: Switched, at: int, modes: np.ndarray) -> tuple[int, float]:
-    """Which gap or friction a change comes from, and how fast its event passes through zero."""
+    """Index of the gap or friction that causes a change, and the rate at which its event passes
+    zero.
+    """
     contacts, steps = of.contacts, of.run.steps
     span, passing = of._span, of._program(of._passing, modes)
     e, slope = map(np.asarray, passing(steps.y[at], x.time))
-    # the motion before it, without what was before that
+    # the motion before this change, since the previous one
     begun = at - 1
     while begun > 0 and steps.t[begun - 1] < steps.t[begun]:
         begun -= 1
@@ -296,7 +299,7 @@ def _unknown(x: Switched, why: str) -> ModelError:
 
 
 def _rate(flow: ConstrainedVectorField, modes: np.ndarray, t, y) -> Array:
-    """ẏ while everything is held in one way, as a number without derivatives."""
+    """ẏ within one mode, as a number without derivatives."""
     return without_derivative(flow.with_input(on_device(modes)).rate(t, without_derivative(y)))
 
 

@@ -1,4 +1,4 @@
-"""What acts on a linearized model and what is looked at, by name."""
+"""Inputs and outputs of a linearized model by name."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ class Inputs:
     """The inputs of a linearization.
 
     Attributes:
-        model: the model that they act on, without the servo whose actuators they are.
-        names: parameters first, forces after them.
-        directions: tangents of the parameters, a leading axis over inputs; None without any.
-        actuation: (q, t, p) → B of the forces, or an array; None without any.
-        nominal: value of each input; of forces zero.
+        model: the model that they act on, without the servo that the actuators belong to.
+        names: names, parameters first, followed by forces.
+        directions: tangents of the parameters, with a leading axis over inputs; None without
+            parameters.
+        actuation: (q, t, p) → B of the forces, or an array; None without forces.
+        nominal: value of each input; zero for forces.
         parameters: name and index of the entry of each parameter.
-        units: of each input; empty where it is not stated.
+        units: unit of each input; empty if it is not stated.
     """
 
     model: Model
@@ -50,12 +51,12 @@ class Inputs:
         return np.zeros((self.model.system.nv, 0)) if self.actuation is None else self.actuation
 
     def matrix_at(self, here: ConstrainedState) -> np.ndarray:
-        """The same at a state."""
+        """B of the forces at a state."""
         return np.asarray(self.matrix(here.state.q, here.state.t, here.dynamics.p))
 
 
 def chosen_inputs(model: Model, params, inputs: object) -> Inputs:
-    """Inputs from what a user gives, see `zw.analysis.linearize`."""
+    """Inputs from a user's argument, see `zw.analysis.linearize`."""
     nv = model.system.nv
     if inputs is None or (isinstance(inputs, (list, tuple)) and not len(inputs)):
         return Inputs(model)
@@ -101,7 +102,7 @@ def _named(model: Model, params, given: tuple[str, ...]) -> Inputs:
             entries.append((name, i))
             unit = np.zeros(value.size)
             unit[i] = 1.0
-            # the parameters' own change, as functions get them
+            # the change of the parameters, in the form that functions of the model accept
             packed = lambda x, name=name: model.parameters({name: x})
             at, along = jnp.asarray(value), jnp.asarray(unit.reshape(value.shape))
             tangents.append(jax.jvp(packed, (at,), (along,))[1])
@@ -127,7 +128,7 @@ def _named(model: Model, params, given: tuple[str, ...]) -> Inputs:
 
 
 def with_entries(model: Model, params, acting: Inputs, mu: np.ndarray) -> dict:
-    """The parameters with those that were found in place."""
+    """The parameters with the entries that were found."""
     given = dict(params or {})
     own = model.merged(params)
     for (name, i), value in zip(acting.parameters, mu, strict=True):
@@ -161,7 +162,7 @@ def chosen_outputs(
 
 
 def _outputs_of(model: Model, outputs: Callable) -> int:
-    """How many outputs a function gives, which are to be real numbers; compiles nothing."""
+    """Number of outputs of a function, after a check that they are real; compiles nothing."""
     system, what = model.system, "outputs(q, v, t, p)"
     whole = lambda *a: jnp.asarray(returned(outputs(*a), what))
     q, v, t = np.zeros(system.nq), np.zeros(system.nv), np.zeros(())
@@ -173,7 +174,7 @@ def _outputs_of(model: Model, outputs: Callable) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Selected:
-    """Entries of (q, v); equal selections are one function, which compiles once."""
+    """Entries of (q, v). Equal selections are equal functions, which compile once."""
 
     entries: tuple[int, ...]
 

@@ -2,8 +2,8 @@
 
 The traced function is evaluated operation by operation with a lower and an upper bound of every
 number that depends on the box. Every result is widened by a few units in the last place, which
-covers the rounding of the operations. Structural operations (slices, reshapes, gathers, sums of
-one sign) act on both bounds alike; products, quotients and elementary functions have rules.
+covers rounding. Structural operations (slices, reshapes, gathers, sums) are applied to both bounds;
+products, quotients and elementary functions have rules.
 
 Reference: Moore, Kearfott and Cloud (2009), Introduction to Interval Analysis, chapters 2 and 5.
 """
@@ -31,8 +31,8 @@ class NoIntervalRuleError(ModelError):
 
 
 class Interval(NamedTuple, Generic[AnyArray]):
-    """Lower and upper bounds, entry by entry; of truth values, what is certain and what is
-    possible.
+    """Lower and upper bounds, entry by entry. For truth values, `lo` is what is certain and `hi`
+    what is possible.
     """
 
     lo: AnyArray
@@ -45,7 +45,7 @@ def enclosure(function: Callable, box: Interval, *args) -> Interval:
     Args:
         function: of arrays, returns one array.
         box: bounds of x, of one shape.
-        args: further arguments, arrays that are known exactly.
+        args: further arguments, arrays with exact values.
 
     Raises:
         NoIntervalRuleError: for an operation without a rule, with its name.
@@ -78,15 +78,15 @@ def _bounds(x) -> Interval:
 
 
 def _widened(lo, hi) -> Interval:
-    least = 1e-300  # which a relative widening does not give at zero
+    least = 1e-300  # because a relative widening is zero at zero
     return Interval(lo - WIDENING * jnp.abs(lo) - least, hi + WIDENING * jnp.abs(hi) + least)
 
 
-# --- structure: the same on both bounds
+# --- structural operations, applied to both bounds
 
 
 def _on_both(eqn, values: tuple) -> tuple:
-    """What an operation makes of the lower bounds, and of the upper ones."""
+    """Apply an operation to the lower bounds and to the upper bounds."""
     lo, hi = (
         eqn.primitive.bind(
             *(getattr(x, end) if isinstance(x, Interval) else x for x in values), **eqn.params
@@ -128,7 +128,7 @@ def _times(x, y) -> Interval:
     lo, hi = ends[0], ends[0]
     for end in ends[1:]:
         lo, hi = jnp.minimum(lo, end), jnp.maximum(hi, end)
-    # exactly zero stays exactly zero: most entries of a Jacobian are
+    # exact zeros stay exact zeros, because most entries of a Jacobian are zero
     zero = (lo == 0) & (hi == 0)
     wide = _widened(lo, hi)
     return Interval(jnp.where(zero, 0.0, wide.lo), jnp.where(zero, 0.0, wide.hi))
@@ -165,7 +165,7 @@ def _power(x: Interval, n: int) -> Interval:
 def _pow(eqn, x, y):
     if isinstance(y, Interval) or not isinstance(x, Interval):
         raise NoIntervalRuleError("a power with a varying exponent has no interval rule.")
-    ends = x.lo**y, x.hi**y  # of a positive base: NaN, which certifies nothing, otherwise
+    ends = x.lo**y, x.hi**y  # for a positive base; otherwise NaN, which certifies nothing
     return _widened(jnp.minimum(*ends), jnp.maximum(*ends))
 
 
@@ -232,7 +232,7 @@ def _atan2(eqn, y, x):
     return Interval(jnp.where(cut, -np.pi, wide.lo), jnp.where(cut, np.pi, wide.hi))
 
 
-# --- truth values: what is certain and what is possible
+# --- truth values: lower bounds are certain, upper bounds possible
 
 
 def _less(strict: bool, swap: bool) -> Callable:

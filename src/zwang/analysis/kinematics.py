@@ -29,7 +29,7 @@ from zwang.remedy import Remedy, advice
 from zwang.thresholds import ACCEPTED_VIOLATION, ALL_BUT_ZERO, SOLUTION_ERROR
 
 TIME = "time"
-"""The input of a model whose own constraints depend on t."""
+"""Name of the input of a model whose own constraints depend on t."""
 
 
 @host_only("follow the branch once, and use .configurations(params), which can be differentiated")
@@ -54,35 +54,36 @@ def kinematics(
         φ(q) = 0,   x(q) = t        A q′ = −∂φ/∂t,   A q″ = b(q, q′)
 
     The branch of the start is followed in steps that are certified by interval arithmetic: each
-    encloses exactly one configuration for every place along it, so that no step jumps to another
-    branch. Limit positions end or turn the path; singular configurations, where branches meet, are
-    located, reported and crossed along the smooth branch.
+    step encloses exactly one configuration for every value along it, so that no step jumps to
+    another branch. The path ends or turns back at limit positions. Singular configurations, where
+    branches meet, are located, reported and crossed along the smooth branch.
 
     Args:
-        model: a `zw.Model` with holonomic constraints, or a `zw.Mechanism`, whose drives are set
-            aside.
+        model: a `zw.Model` with holonomic constraints, or a `zw.Mechanism` (without its drives).
         input: the name of a coordinate ("crank.angle") or of a joint; a function `(q, t, p)`;
             several as a dictionary from names to functions of t; or "time" for a model whose own
             constraints prescribe its motion.
         over: first and last value of the input [its unit], or all values, monotone.
-        q: a configuration near the branch meant, shape (nq,); of a mechanism its start by default.
+        q: a configuration near the desired branch, shape (nq,); by default the initial
+            configuration of a mechanism.
         params: parameters that differ from the model's.
         rate: rate of the input [unit/s], constant; velocities and accelerations refer to it.
-        samples: number of values where only two are given.
-        output: names or functions whose rates, mechanical advantage and dead points are asked for.
+        samples: number of values if `over` gives only two.
+        output: names or functions for which rates, mechanical advantage and dead points are
+            computed.
         transmission: two angles, of coupler and output link, whose difference folded into [0, π/2]
             is the transmission angle.
-        trace: points whose paths (coupler curves) are asked for: "body.point" of a mechanism, a
+        trace: points whose paths (coupler curves) are computed: "body.point" of a mechanism, a
             body, or functions.
         at_limit: "stop", or "follow" the branch while the input turns back.
         at_singular: "straight" or "stop".
-        bounds: how the second derivatives of the constraints are bounded along a step: "interval",
-            which certifies it; "sampled" at random places, which does not; "auto" takes intervals,
-            and samples where an operation of the model has no interval rule.
+        bounds: method for bounds of the second derivatives of the constraints along a step:
+            "interval" certifies the step; "sampled" evaluates them at random points and does not;
+            "auto" uses intervals, and samples if an operation of the model has no interval rule.
 
     Returns:
         A `Kinematics`: `.q`, `.v`, `.a` over `.input`, `.limits`, `.dead_points`, `.singular`;
-        prints, plots and saves.
+        can be printed, plotted and saved.
 
     Raises:
         ModelError: for unknown names, a number of inputs that does not fit the degrees of freedom,
@@ -97,7 +98,7 @@ def kinematics(
     rate = number(rate, "kinematics: rate", least=-LARGEST_SIZE, most=LARGEST_SIZE)
     if rate == 0:
         raise ModelError("kinematics: rate is 0, expected the rate of an input that moves.")
-    # before the model is touched, so that a mistake in the call costs no compilation
+    # checked first, so that a wrong argument costs no compilation
     wanted = _values(over, samples)
     own = isinstance(input, str) and input == TIME
     subject = subject_of(
@@ -161,7 +162,7 @@ def _inputs(subject: Subject, given, first: float) -> tuple[tuple[Quantity, Call
 
 @dataclasses.dataclass(frozen=True)
 class Constant:
-    """An input that is held; equal to another one of the same value."""
+    """An input with a constant value; equal to another one with the same value."""
 
     value: float
 
@@ -172,23 +173,23 @@ class Constant:
 def _followed(
     subject: Subject, dynamics: Dynamics, inputs, wanted, outputs, bounded: bool, ways: dict
 ) -> Path:
-    """The path through the wanted values, after the one from the start to the first of them."""
+    """The path through the given values, after the path from the start to the first of them."""
     q, name = subject.q, subject.model.name
     single = len(inputs) == 1 and inputs[0][1] is None
     t = _value(inputs[0][0], dynamics, q, wanted[0]) if single else float(wanted[0])
     curve = Curve(dynamics, scales(dynamics, q, t), bounded)
     _refuse_off(subject, dynamics, inputs, q, t)
     try:
-        # a unit of t is as long as what it moves
-        # the first frame is only for the scale of t; steps are long or short in scaled directions
+        # scale t so that its unit is as long as the motion that it causes; the first frame is used
+        # only for this scale
         tangent = curve.frame(q, t).tangent
         speed, slope = np.linalg.norm(tangent[:-1]), abs(tangent[-1])
         scale = np.append(curve.scale[:-1], slope / speed if slope else 1.0)
         curve = Curve(dynamics, scale, bounded)
         watch = tuple(Watched(x, curve) for x in outputs)
         if t != wanted[0]:
-            # from where the mechanism stands to the first value wanted, so that the branch is the
-            # given one
+            # first follow the given branch from the given configuration to the first value of
+            # `over`
             approach = follow_branch(curve, q, t, wanted[:1], at_singular=ways["at_singular"])
             if not approach.q:
                 return approach
@@ -205,7 +206,7 @@ def _followed(
 
 
 def _meet(subject: Subject) -> bool:
-    """Whether several branches of motion meet in the start, inputs set aside."""
+    """True if several branches of motion meet at the start, without the inputs."""
     dynamics = subject.model.dynamics(subject.params, Proximal())
     if not may_branch(dynamics):
         return False
@@ -214,11 +215,13 @@ def _meet(subject: Subject) -> bool:
 
 
 def scales(dynamics: Dynamics, q, t) -> np.ndarray:
-    """Length of one unit of each direction of velocities: 1/√M_ii, 1 on average; of t 1."""
+    """Length of one unit of each velocity direction: 1/√M_ii, normalized to 1 on average; 1 for
+    t.
+    """
     nv = dynamics.system.nv
     state = host_state(q, np.zeros(nv), t)
     mass = np.diag(dense_mass(np.asarray(evaluate(dynamics, state).M)))
-    # massless directions would get infinite lengths; they count as average ones
+    # massless directions would get infinite lengths, so they get the average length
     heavy = mass > SOLUTION_ERROR * np.max(mass, initial=0.0)
     if not np.any(heavy):
         return np.ones(nv + 1)
@@ -238,7 +241,7 @@ OF_ALL_STARTS = Remedy(
 
 
 def _refuse_off(subject: Subject, dynamics: Dynamics, inputs, q, t) -> None:
-    """Raise if a start does not have the values that several inputs prescribe for it."""
+    """Raise if a start does not have the values that several inputs prescribe there."""
     for quantity, wanted in inputs:
         if wanted is None:
             continue
@@ -275,7 +278,7 @@ def _ended(path: Path) -> str:
     }.get(path.ended, "ends before")
 
 
-# --- velocities, accelerations, and what follows from them
+# --- velocities, accelerations, and derived quantities
 
 
 def _analyzed(
@@ -324,7 +327,7 @@ def _analyzed(
 
 
 def _transmission(subject: Subject, dynamics: Dynamics, path: Path, given) -> np.ndarray | None:
-    """The angle of two links folded into [0, π/2], shape (n,)."""
+    """The angle between two links, folded into [0, π/2], shape (n,)."""
     if given is None:
         return None
     pair = listed(given, "kinematics: transmission", "two angles")
@@ -336,5 +339,5 @@ def _transmission(subject: Subject, dynamics: Dynamics, path: Path, given) -> np
     angles = [subject.quantity(x, "kinematics: transmission") for x in pair]
     q, still = np.array(path.q), np.zeros((len(path.q), dynamics.system.nv))
     first, second = (quantity_rates(x, dynamics, q, still, still, path.t)[0] for x in angles)
-    # the angle between lines, not vectors: folded into [0, π/2] whatever their direction
+    # the angle between lines, not vectors, and therefore in [0, π/2]
     return np.abs(np.arcsin(np.abs(np.sin(first - second))))

@@ -1,7 +1,7 @@
 """Many certified paths at once: one mechanism with many sets of parameters over its input.
 
-Each step is that of `curve.py`, compiled once for all members. A member ends at the
-range's end, at a limit position, or where no step can be certified.
+Each step is that of `curve.py`, compiled once for all batch members. A member ends at the end of
+the range, at a limit position, or where no step can be certified.
 """
 
 from __future__ import annotations
@@ -38,9 +38,7 @@ from zwang.thresholds import CONVERGED, RESOLVED, SOLUTION_ERROR
 
 
 class _Ends(NamedTuple, Generic[AnyArray]):
-    """One step of one member: how far its start is off the constraints, its end, and the tangent
-    that it started along.
-    """
+    """One step of one member: the residual at its start, its end, and the tangent at its start."""
 
     off: AnyArray
     good: AnyArray
@@ -53,16 +51,16 @@ class _Ends(NamedTuple, Generic[AnyArray]):
 
 @dataclasses.dataclass(frozen=True)
 class KinematicsBatch:
-    """Paths of many members; `str()` prints a summary.
+    """Paths of all batch members; `str()` prints a summary.
 
     Attributes:
         ended: "range", "limit" (the input turned back) or "lost" (no step could be certified)
             for each member, shape (n,).
-        steps: certified steps of each, shape (n,).
-        q, t: the last certified configuration of each, shapes (n, nq) and (n,). At the end of the
-            range it lies just beyond the last value.
-        member, points, inputs: all ends of certified steps: whose, configurations, and values of
-            the input, shapes (k,), (k, nq), (k,).
+        steps: number of certified steps of each member, shape (n,).
+        q, t: the last certified configuration of each member, shapes (n, nq) and (n,). At the end
+            of the range it lies just beyond the last value.
+        member, points, inputs: all ends of certified steps: index of the member, configuration and
+            value of the input, shapes (k,), (k, nq), (k,).
     """
 
     ended: np.ndarray
@@ -77,7 +75,7 @@ class KinematicsBatch:
         return len(self.ended)
 
     def of(self, i: int) -> tuple[np.ndarray, np.ndarray]:
-        """The inputs and configurations of one member, in order of its path."""
+        """The inputs and configurations of one member, in the order of its path."""
         own = self.member == i
         return self.inputs[own], self.points[own]
 
@@ -111,8 +109,8 @@ def kinematics_batch(
         A `KinematicsBatch`: `.ended`, `.q`, `.t`, `.of(i)`.
 
     Raises:
-        ModelError: for starts that are off the constraints, redundant rows, or rotations in space,
-            which `zw.analysis.kinematics` follows one by one.
+        ModelError: for starts that violate the constraints, redundant rows, or rotations in space,
+            which `zw.analysis.kinematics` follows one at a time.
     """
     begin = np.asarray(real_array(q, "kinematics_batch: q"), float)
     first, last = (float(x) for x in np.asarray(real_array(over, "kinematics_batch: over")))
@@ -139,7 +137,7 @@ def kinematics_batch(
 
 
 def _packed(held, params: PyTree, n: int) -> PyTree:
-    """The parameters as the functions take them, with a leading axis of members."""
+    """The parameters in the form that functions accept, with a leading axis of members."""
     wrong = [np.shape(x) for x in jax.tree_util.tree_leaves(params) if np.shape(x)[:1] != (n,)]
     if wrong:
         raise ModelError(
@@ -150,7 +148,7 @@ def _packed(held, params: PyTree, n: int) -> PyTree:
 
 
 def _run(dynamics, packed, scale, begin, first, last, most_rounds) -> KinematicsBatch:
-    """All members step by step; those that have ended leave the batch."""
+    """Advance all members step by step; members that have ended leave the batch."""
     n, ahead = len(begin), 1.0 if last >= first else -1.0
     q, t, h = begin.copy(), np.full(n, first), np.full(n, FIRST)
     tangent = np.zeros((n, len(scale)))
@@ -185,7 +183,9 @@ def _run(dynamics, packed, scale, begin, first, last, most_rounds) -> Kinematics
 
 
 def _step(dynamics: Dynamics, scale, p, q, t, before, h) -> _Ends:
-    """One step of length h as in `curve.Frame.attempt`, with its corrected end, at parameters p."""
+    """One step of length h, as in `curve.Frame.attempt`, with its corrected end, at parameters
+    p.
+    """
     dynamics = replace(dynamics, p=p)
     origin = jnp.append(jnp.zeros(dynamics.system.nv), t)
     _, phi, J = point_at(dynamics, q, origin, scale)
@@ -201,9 +201,9 @@ def _step(dynamics: Dynamics, scale, p, q, t, before, h) -> _Ends:
         step = solve_square(J @ split.normal, phi)
         return n - step, jnp.max(jnp.abs(step))
 
-    # the corrector starts on the tangent inside of a certified box
+    # the corrector starts on the tangent inside a certified box
     n, left = jax.lax.fori_loop(0, 10, correct, (jnp.zeros(len(width)), jnp.inf))
-    # the corrector has to end inside of the box in which the branch is alone
+    # the corrector must end inside the box, which contains no other branch
     good = good & (left < CONVERGED) & jnp.all(jnp.abs(n) <= width + SOLUTION_ERROR)
     end, _, J = point_at(dynamics, q, place(n), scale)
     after = split_by(jnp, J, carried(split, J)).tangent

@@ -1,4 +1,6 @@
-"""What `zw.analysis.kinematics` returns: a table over the input that prints, plots and saves."""
+"""The result of `zw.analysis.kinematics`: a table over the input that can be printed, plotted and
+saved.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Watched:
-    """Rate of a quantity along a curve's tangent, whose zeros are its dead points."""
+    """Rate of a quantity along the tangent of a curve. Its zeros are the dead points of the
+    quantity.
+    """
 
     quantity: Quantity
     curve: Curve
@@ -56,7 +60,7 @@ class Watched:
 
 @dataclasses.dataclass(frozen=True)
 class Trace:
-    """A quantity over the samples: a number, shape (n,), or a place, shape (n, d), with its rate
+    """A quantity over the samples: a number, shape (n,), or a position, shape (n, d), with its rate
     and acceleration.
     """
 
@@ -87,17 +91,17 @@ class Kinematics(AbstractResult):
         rate: rate of the input [unit/s].
         input: values of the input, shape (n,).
         q, v, a: coordinates, velocities and accelerations, shapes (n, nq), (n, nv), (n, nv).
-        outputs, traces: quantities and points that were asked for, a `Trace` each.
+        outputs, traces: the requested quantities and points, a `Trace` each.
         transmission: transmission angle [rad], shape (n,), or None.
         limits: limit positions, where the input turns back (singularities of the second kind: the
-            mechanism can move while the input is held).
-        dead_points: by output, the pairs of input and q where the output's rate vanishes
+            mechanism can move while the input is locked).
+        dead_points: by output, the pairs of input and q at which the output's rate vanishes
             (singularities of the first kind: the output cannot drive the input).
         singular: singular configurations, where branches may meet.
-        certified: whether every step between singular configurations was proven to stay on its
+        certified: True if every step between singular configurations is proved to stay on its
             branch.
-        steps: certified steps.
-        ended: why the path ended: "range", "limit", "singular", "closed" or "lost".
+        steps: number of certified steps.
+        ended: reason why the path ended: "range", "limit", "singular", "closed" or "lost".
         quantities: the functions of `outputs`.
     """
 
@@ -127,15 +131,15 @@ class Kinematics(AbstractResult):
 
     @property
     def mechanical_advantage(self) -> dict[str, np.ndarray]:
-        """Force on each output over force on the input, without friction and inertia: input rate
-        over output rate, shape (n,); infinite at a dead point.
+        """Force on each output divided by force on the input, without friction and inertia: the
+        ratio of input rate to output rate, shape (n,); infinite at a dead point.
         """
         with np.errstate(divide="ignore"):
             return {x.name: self.rate / x.rate for x in self.outputs if x.rate.ndim == 1}
 
     @cached_property
     def _here(self) -> Dynamics:
-        """The equations at the parameters of this result."""
+        """The dynamics at the parameters of this result."""
         with outside_of_programs():
             return self.model.dynamics(self.params, Proximal())
 
@@ -145,8 +149,8 @@ class Kinematics(AbstractResult):
 
             q(p) = q* − A⊕ φ(q*, p)
 
-        One step of Newton's iteration from what was found, which has the exact value and first
-        derivatives at the parameters of this result.
+        One step of Newton's iteration from this result. Value and first derivatives are exact at
+        the parameters of this result.
 
         Args:
             params: as in `zw.analysis.kinematics`.
@@ -166,7 +170,7 @@ class Kinematics(AbstractResult):
     def limit_inputs(self, params: PyTree) -> Array:
         """The input at each of `limits` as a function of parameters, as `configurations`.
 
-        It is the place where configurations turn back over t (`zwang.analysis.sensitivity.fold`).
+        A limit is a fold of the configurations over t (`zwang.analysis.sensitivity.fold`).
         """
         here, there = self._here, self.model.dynamics(params, Proximal())
         still, moved = np.zeros(here.system.nv), []
@@ -198,7 +202,7 @@ class Kinematics(AbstractResult):
 
     @cached_property
     def dataset(self) -> xr.Dataset:
-        """Everything by name: dimensions `sample`, `coordinate`, `velocity`, `output`."""
+        """All results by name, with dimensions `sample`, `coordinate`, `velocity`, `output`."""
         system, advantage = self.model.system, self.mechanical_advantage
         data: dict[str, Any] = {
             "input": ("sample", self.input, {"units": self.input_unit or MODEL_UNITS}),
@@ -241,7 +245,7 @@ class Kinematics(AbstractResult):
 
     @opens_in_scripts
     def plot(self) -> Picture:
-        """Outputs, or coordinates where there are none, with their rates, transmission angle and
+        """Plot outputs, or coordinates if there are none, with their rates, transmission angle and
         mechanical advantage over the input; limits and singular configurations are marked.
         """
         system, marks = self.model.system, []
@@ -260,12 +264,12 @@ class Kinematics(AbstractResult):
                 label = with_unit("its rate", per_second(x.unit))
                 panels.append(Panel([Line(self.input, x.rate)], label))
                 advantage = self.mechanical_advantage[x.name]
-                # at dead points it is infinite, and beyond 20 the picture has a gap
+                # infinite at dead points; the picture has a gap beyond 20
                 clipped = np.where(np.abs(advantage) <= 20.0, advantage, np.nan)
                 panels.append(Panel([Line(self.input, clipped)], "advantage [1]"))
         else:
             for unit in dict.fromkeys(system.units):
-                own = [i for i, u in enumerate(system.units) if u == unit][:12]  # of a panel
+                own = [i for i, u in enumerate(system.units) if u == unit][:12]  # 12 a panel
                 lines = [Line(self.input, self.q[:, i], system.coordinates[i]) for i in own]
                 panels.append(Panel(lines, with_unit("q", unit)))
         if self.transmission is not None:
@@ -276,7 +280,9 @@ class Kinematics(AbstractResult):
 
     @opens_in_scripts
     def plot_traces(self, axes: tuple[int, int] = (0, 1)) -> Picture:
-        """Paths of the traced points (coupler curves) to one scale; `axes` chooses two of space."""
+        """Plot the paths of the traced points (coupler curves) at equal scale; `axes` selects two
+        axes of space.
+        """
         i, j = axes
         lines = [Line(x.value[:, i], x.value[:, j], x.name, dot=True) for x in self.traces]
         unit = self.traces[0].unit if self.traces else ""
@@ -326,4 +332,4 @@ ENDINGS = {
     "closed": "where it began: the branch is a closed curve",
     "lost": "where no step could be certified; the values before are on the branch",
 }
-"""Why a path ended, as text."""
+"""Reasons why a path ends, as text."""

@@ -1,23 +1,25 @@
-"""Eigenvalues and gains of a regulator as functions of parameters that JAX differentiates; the
-equilibrium or the steady motion moves along.
+"""Eigenvalues and gains of a regulator as differentiable functions of parameters. The equilibrium
+or the steady motion changes with the parameters.
 
-With deviations x = (ξ, δv, δλ) in axes that move along and the eigenvalue σ, the equations before
-the constraints are solved (`Linearization.descriptor`) say
+With deviations x = (ξ, δv, δλ) in moving axes and the eigenvalue σ, the descriptor equations
+(`Linearization.descriptor`) are
 
     L(σ) x = 0,    L = σ E − A:    σ ξ = δ N⁺ (q̇ − Ξ),    δφ = 0,    δψ = 0,
                                    σ M δv = −δ(M w − F − Aᵀλ) − M δ(rate of v along Ξ) + Aᵀδλ
 
-and σ and x are a root of them (`sensitivity.py`), x up to its length, where the eigenvalue is
-simple: the row of J⁺ that belongs to σ is yᴴ / (yᴴ E x), y a left vector of L.
+For a simple eigenvalue, σ and x (up to its length) are a root of these equations
+(`sensitivity.py`): the row of J⁺ that belongs to σ is yᴴ / (yᴴ E x), where y is a left null vector
+of L.
 
-For gains the linear equations are written with a basis of the tangent space that moves smoothly
-with the parameters, in a steady motion of its part across the symmetries; gains on the full
-coordinates do not depend on which basis. With the gains K of the result held, the cost S of
+For gains, the linear equations are written in a basis of the tangent space that depends smoothly on
+the parameters; in a steady motion this is a basis of its part across the symmetries. Gains on the
+full coordinates do not depend on the choice of basis. With the gains K of the result held constant,
+the cost S of
 
     (A − B K)ᵀ S + S (A − B K) + Cᵀ Q C + Kᵀ R K = 0,    K(p) = R⁻¹ Bᵀ S
 
-is one step of Newton's iteration on the Riccati equation, which has the exact value and first
-derivatives at the parameters of the result.
+is one step of Newton's iteration on the Riccati equation. Its value and first derivatives are exact
+at the parameters of the result.
 
 References: Lancaster (1964), On eigenvalues of matrices dependent on a parameter, Numer. Math. 6,
 377-387; Kleinman (1968), On an iterative technique for Riccati equation computations, IEEE Trans.
@@ -124,7 +126,7 @@ def _linear(moved: MovingState, at: Linearization) -> tuple[Any, Any, Any, Any]:
     pushed = turned(*by_parameters(lambda p: _forces(moved, p), p, acting.directions))
     pushed = jnp.hstack([pushed, free(jnp.asarray(acting.matrix(s.q, s.t, p)))])
     L = jnp.vstack([kinematic, turned(dynamic, rate) - generator])
-    # the basis of the result, put into the tangent space where it is now
+    # the basis of the result, projected onto the present tangent space
     velocities, positions = problem(psi[:, nv:]), problem(phi[:, :nv])
     basis, ny = jnp.asarray(at.basis), at.basis.shape[1] - at.here.tangent.W.shape[1]
     each = lambda tangent, x: jax.vmap(tangent, 1, 1)(x)
@@ -141,7 +143,7 @@ def _linear(moved: MovingState, at: Linearization) -> tuple[Any, Any, Any, Any]:
 
 
 def _forces(moved: MovingState, p) -> tuple[Any, Any]:
-    """Residual of the equations of motion at parameters p, with q, v, w and λ held fixed."""
+    """Residual of the equations of motion at parameters p, with q, v, w and λ constant."""
     there = replace(moved.dynamics, p=p)
     return (
         dynamic_residual(there, moved.state, moved.w, moved.multipliers),
@@ -150,7 +152,9 @@ def _forces(moved: MovingState, p) -> tuple[Any, Any]:
 
 
 def _across(moved: MovingState, at: Linearization, back, metric) -> tuple[Any, Any]:
-    """A basis R of what is orthogonal to the symmetries in a metric of z, and its left inverse."""
+    """A basis R of the orthogonal complement of the symmetries in a metric of z, and its left
+    inverse.
+    """
     assert at.found is not None
     s, system, p = moved.state, moved.dynamics.system, moved.dynamics.p
 
@@ -159,7 +163,7 @@ def _across(moved: MovingState, at: Linearization, back, metric) -> tuple[Any, A
         return back @ jnp.concatenate([xi, lifted(system, field, s.q, s.v, s.t, p)])
 
     directions = jax.vmap(direction)(at.found.fields).T
-    # of as many combinations of the symmetries as are independent, the same ones all along
+    # independent combinations of the symmetries, the same for all parameters
     n = directions @ Decomposition(at.symmetric_directions).row_space
     R = jnp.asarray(at.across)
     R = R - n @ LU(n.T @ metric @ n).solve(n.T @ metric @ R)
@@ -173,9 +177,9 @@ def eigenvalues_at(
 
     Args:
         linear: at an equilibrium or a steady motion.
-        modes: whose eigenvalues; one that is zero stays.
+        modes: the modes of these eigenvalues; an eigenvalue of zero stays zero.
         params: as in `zw.analysis.linearize`.
-        v: velocities of the steady motion, shape (nv,), or None for those of its own rates.
+        v: velocities of the steady motion, shape (nv,), or None for those with the same rates.
 
     Raises:
         ModelError: for a moving state, a constraint on accelerations, or a multiple eigenvalue.
@@ -202,7 +206,7 @@ def eigenvalues_at(
 
 
 def _eigenpair(linear: Linearization, value: complex, moved: np.ndarray) -> tuple[Any, Any]:
-    """What σ loses per unit of L(σ) x, a row of J⁺, and x of a mode that moves (ξ, δv) so."""
+    """A row of J⁺, the change of −σ per unit of L(σ) x, and x for a mode with given (ξ, δv)."""
     n, here = len(moved), linear.here
     E, A, _ = linear.descriptor
     L = value * E - A
@@ -227,7 +231,7 @@ def _one_over(length: np.ndarray) -> np.ndarray:
 
 
 def _applied(at: MovingState, value: complex, x: np.ndarray) -> Array:
-    """L(σ) x at the state where it is now, shape (2 nv + m,), complex."""
+    """L(σ) x at the present state, shape (2 nv + m,), complex."""
     dynamics, s = at.dynamics, at.state
     rows, nv = dynamics.constraints, dynamics.system.nv
     still = jnp.zeros(2 * nv)

@@ -51,8 +51,8 @@ class LinearSystem:
         return eigenvalues(self.A)
 
     def zeros(self) -> np.ndarray:
-        """Invariant zeros [1/s]: where `[A − s I, B; C, D]` loses rank, of as many inputs as
-        outputs.
+        """Invariant zeros [1/s]: values s at which `[A − s I, B; C, D]` loses rank, for equal
+        numbers of inputs and outputs.
 
         Raises:
             ModelError: if there are more outputs than inputs or the reverse.
@@ -67,32 +67,32 @@ class LinearSystem:
         descriptor = np.asarray(scipy.linalg.block_diag(np.eye(n), np.zeros((ny, nu))))
         found = eigenvalues(pencil, descriptor)
         size = max(np.max(np.abs(self.poles), initial=0.0), 1.0)
-        # those at infinity are found as the root of round-off has it
+        # zeros at infinity appear as large numbers of about one over the square root of round-off
         return found[np.isfinite(found) & (np.abs(found) * ROOT_OF_ROUND_OFF < size)]
 
     @property
     def reachable(self) -> np.ndarray:
-        """An orthonormal basis of the states that the inputs reach, shape (n, rank)."""
+        """An orthonormal basis of the reachable states, shape (n, rank)."""
         return _krylov(self.A, self.B)
 
     @property
     def observable(self) -> np.ndarray:
-        """An orthonormal basis of the states that the outputs see, shape (n, rank)."""
+        """An orthonormal basis of the observable states, shape (n, rank)."""
         return _krylov(self.A.T, self.C.T)
 
     def controllability(self) -> Reach:
-        """Which states the inputs reach, and the names of those that they do not."""
+        """The controllable states, and the names of those that are not controllable."""
         return _reach("controllable", self.reachable, self.states)
 
     def observability(self) -> Reach:
-        """Which states the outputs see, and the names of those that they do not."""
+        """The observable states, and the names of those that are not observable."""
         return _reach("observable", self.observable, self.states)
 
     def to_scipy(self) -> scipy.signal.StateSpace:
-        """The same as `scipy.signal.StateSpace`.
+        """The system as a `scipy.signal.StateSpace`.
 
         Raises:
-            ModelError: without inputs or outputs, which SciPy's class does not take.
+            ModelError: without inputs or outputs, which SciPy's class does not accept.
         """
         if not self.inputs or not self.outputs:
             raise ModelError(
@@ -102,8 +102,8 @@ class LinearSystem:
         return scipy.signal.StateSpace(self.A, self.B, self.C, self.D)
 
     def to_control(self) -> Any:
-        """The same as `control.StateSpace` of python-control, with the names of states, inputs and
-        outputs.
+        """The system as a `control.StateSpace` of python-control, with the names of states, inputs
+        and outputs.
 
         Raises:
             ModelError: if python-control is not installed.
@@ -131,7 +131,7 @@ class LinearSystem:
 
 
 def matrices(system: LinearSystem | TimeVaryingLinearization, *along: str) -> xr.Dataset:
-    """A, B, C and D with the names of states, inputs and outputs, along a further first axis."""
+    """A, B, C and D with the names of states, inputs and outputs, with an optional leading axis."""
     import xarray as xr
 
     axes = {
@@ -148,13 +148,13 @@ def matrices(system: LinearSystem | TimeVaryingLinearization, *along: str) -> xr
 
 @dataclasses.dataclass(frozen=True)
 class Reach:
-    """Which states the inputs reach or the outputs see.
+    """The controllable or observable states.
 
     Attributes:
         what: "controllable" or "observable".
-        rank, n: how many independent states, of all.
-        missing: names of the states that describe what is left out best.
-        directions: what is left out, orthonormal columns, shape (n, n − rank).
+        rank, n: dimension of their space, and number of all states.
+        missing: names of the states that describe the complement best.
+        directions: orthonormal basis of the complement, in columns, shape (n, n − rank).
     """
 
     what: str
@@ -181,14 +181,14 @@ def _reach(what: str, kept: np.ndarray, states: tuple[str, ...]) -> Reach:
 
 
 def _krylov(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Orthonormal basis of span{B, A B, A² B …}, each power orthogonalized before the next, which
-    does not overflow as the controllability matrix does.
+    """Orthonormal basis of span{B, A B, A² B …}. Each power is orthogonalized before the next,
+    which avoids the overflow of the controllability matrix.
     """
-    # time is measured so that A and B have entries of size one
+    # time is scaled so that A and B have entries of size one
     A = A / max(np.linalg.norm(A, 2) if A.size else 0.0, 1e-300)
     kept, new = np.zeros((len(A), 0)), B / max(np.max(np.abs(B), initial=0.0), 1e-300)
     while new.shape[1] and kept.shape[1] < len(A):
-        # length of a direction, relative to the largest entry of A and B, that counts as reached
+        # AGREEMENT: shortest direction, relative to the entries of A and B, that counts as reached
         new = Decomposition(outside(new.T, kept.T).T, AGREEMENT, beside=1.0).range
         kept = np.hstack([kept, new])
         new = A @ new
@@ -196,7 +196,7 @@ def _krylov(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 class Descriptor(NamedTuple):
-    """`E ẋ = A x + B u` with x = (ξ, δv, δλ): the equations before the constraints are solved.
+    """`E ẋ = A x + B u` with x = (ξ, δv, δλ): the linear equations including constraints.
 
     Attributes:
         E, A, B: shapes (2 nv + m, 2 nv + m) twice and (2 nv + m, nu).
@@ -212,7 +212,7 @@ class Descriptor(NamedTuple):
 
 
 def descriptor(here: ConstrainedState, d: Variation, acting: Inputs) -> Descriptor:
-    """Kinematics, dynamics and constraints as they are, one row for each."""
+    """The rows of kinematics, dynamics and constraints without elimination."""
     system, rows = here.dynamics.system, here.dynamics.constraints
     nv, m = system.nv, rows.m
     nonholonomic = np.isin(rows.velocity_rows, rows.nonholonomic_rows)
@@ -230,7 +230,7 @@ def descriptor(here: ConstrainedState, d: Variation, acting: Inputs) -> Descript
     )
     A[2 * nv + rows.position_rows, : 2 * nv] = d.phi[:, : 2 * nv]
     A[2 * nv + rows.nonholonomic_rows, : 2 * nv] = d.psi[nonholonomic, : 2 * nv]
-    # constraints at the level of accelerations have no residual of their own to differentiate
+    # constraints at the level of accelerations have no residual that could be differentiated
     E[2 * nv + outright, nv : 2 * nv] = here.local.A[outright]
     A[2 * nv + outright, : 2 * nv] = -d.rate[outright, : 2 * nv]
     B = np.zeros((2 * nv + m, len(acting.names)))

@@ -1,13 +1,13 @@
 """Minimal linear equations on the tangent space of the constraint manifold.
 
-A state x = (q, v) on the constraints moves by ẋ = f(x). Where the motion is steady, that is, along
-a symmetry Ξ of the model (zero at an equilibrium), small deviations in axes that move with Ξ obey
+A state x = (q, v) on the constraints moves by ẋ = f(x). If the motion is steady, that is, along a
+symmetry Ξ of the model (zero at an equilibrium), small deviations in axes that move with Ξ obey
 
     ż = A z + B u,    A = T⁺ (∂f − ∂Ξ) T,    (ξ, δv) = T z,
 
-with constant coefficients, T being a basis of the tangent space that is orthonormal in the mass
-metric (`constrained_state.py`). Redundant rows leave the tangent space as it is, nonholonomic rows
-take velocities away and no positions.
+with constant coefficients. T is a basis of the tangent space, orthonormal in the mass metric
+(`constrained_state.py`). Redundant rows do not change the tangent space; nonholonomic rows reduce
+the velocities but not the positions.
 """
 
 from __future__ import annotations
@@ -64,27 +64,27 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Linearization(LinearSystem, AbstractResult):
-    """What `zw.analysis.linearize` found; `str()` prints it.
+    """Result of `zw.analysis.linearize`; `str()` prints it.
 
     Attributes:
         A, B, C, D: `ż = A z + B u`, `δy = C z + D u`.
-        states, inputs, outputs: names; a state "x" is a position that is largest in the velocity
-            named x, "x rate" a velocity.
-        model, q, v, t: the state that it is about, on the constraints.
-        kind: "equilibrium", "steady motion", or "moving state" where deviations have coefficients
-            that change with time; A is then that of the instant.
+        states, inputs, outputs: names; a state "x" is a position with its largest component along
+            the velocity named x, "x rate" a velocity.
+        model, q, v, t: the model and the state on the constraints.
+        kind: "equilibrium", "steady motion", or "moving state" with coefficients that change with
+            time; A is then that of the instant.
         basis: T, shape (2 nv, n): (ξ, δv) = T z. Its upper rows are orthonormal in the mass metric,
             and so are the columns of the velocities.
         basis_q: δq = basis_q z, shape (nq, n).
         project: T⁺, shape (n, 2 nv).
         multipliers: λ at the state.
-        defect: what ∂f − ∂Ξ leaves of T outside the tangent space, relative; round-off unless the
-            state is a moving one.
+        defect: relative part of (∂f − ∂Ξ) T outside the tangent space; round-off except for a
+            moving state.
         neutral: directions along symmetries of the model, shape (n, k).
-        descriptor: the equations before the constraints are solved.
+        descriptor: the linear equations including constraints and multipliers.
         nominal_inputs: value of each input at the state, shape (nu,).
-        acting, here, found: the inputs, the state with what follows from it, its symmetries.
-        loads_change: forces at rest change with time, and balance at t only.
+        acting, here, found: the inputs, the state with its derivatives, its symmetries.
+        loads_change: True if forces at rest change with time and balance only at t.
     """
 
     model: Model
@@ -117,14 +117,14 @@ class Linearization(LinearSystem, AbstractResult):
 
     @property
     def stable(self) -> bool | None:
-        """Whether small deviations stay small, symmetries left out in a steady motion; None where
+        """True if small deviations stay small (in a steady motion, without symmetries); None if
         neither eigenvalues nor a potential decide, see `verdict`.
         """
         return self._judged.stable
 
     @property
     def verdict(self) -> str:
-        """Stability in words: "stable", "unstable", or what is left open."""
+        """Stability in words: "stable", "unstable", or a statement of what is undecided."""
         return self._judged.words
 
     @property
@@ -134,7 +134,7 @@ class Linearization(LinearSystem, AbstractResult):
 
     @property
     def unexplained(self) -> float:
-        """The part of (v, v̇) that the symmetry leaves, relative: how well it is known."""
+        """The relative part of (v, v̇) outside the symmetry, a measure of its accuracy."""
         if self.found is None:
             return 0.0
         own = np.concatenate([self.here.state.v, self.here.w])
@@ -147,7 +147,7 @@ class Linearization(LinearSystem, AbstractResult):
 
     @functools.cached_property
     def symmetric_directions(self) -> np.ndarray:
-        """How each symmetry of the model moves z, shape (n, symmetries)."""
+        """Direction of z under each symmetry of the model, shape (n, symmetries)."""
         found = symmetries(self.here.dynamics, self.here) if self.found is None else self.found
         return self.project @ found.directions(self.here.dynamics, self.here.state, self.here.w)
 
@@ -166,8 +166,8 @@ class Linearization(LinearSystem, AbstractResult):
         return balance_at(here.dynamics, self.q, self.t, here.multipliers, self.found, rates)
 
     def reduced(self) -> LinearSystem:
-        """The same without the directions of symmetries, along which nothing changes: of a bicycle
-        without its place, its heading and the angles of its wheels.
+        """The system without the directions of symmetries, along which nothing changes: for a
+        bicycle, without its position, its heading and the angles of its wheels.
         """
         if not self.neutral.shape[1]:
             return self
@@ -184,7 +184,7 @@ class Linearization(LinearSystem, AbstractResult):
 
     @functools.cached_property
     def across(self) -> np.ndarray:
-        """An orthonormal basis of what is orthogonal to the symmetries, shape (n, n − k)."""
+        """An orthonormal basis of the complement of the symmetries, shape (n, n − k)."""
         return aligned(Decomposition(self.neutral).left_kernel)
 
     def modes(self) -> Modes:
@@ -246,24 +246,24 @@ def linearize(
         ż = A z + B u,    δy = C z + D u,    (ξ, δv) = T z
 
     The state z is minimal: T is a basis of the tangent space of the constraint manifold,
-    orthonormal in the mass metric, with the position part first. Rows may be redundant or
-    nonholonomic. A state that is off its constraints is moved onto them first.
+    orthonormal in the mass metric, with positions first. Rows may be redundant or nonholonomic. A
+    state that violates its constraints is first projected onto them.
 
     Args:
         model: the model; with a servo, its closed loop.
-        q, v: the state, shapes (nq,) and (nv,); v is zero if left out. With a leading axis of
-            samples, and t of shape (samples,), the linearization along a trajectory: the result is
+        q, v: the state, shapes (nq,) and (nv,); v is zero by default. With a leading axis of
+            samples, and t of shape (samples,), the result is the linearization along a trajectory,
             a `TimeVaryingLinearization`.
         t: time [s].
         params: parameters that differ from the model's.
-        inputs: names of parameters, names of velocities (a generalized force along each), an
-            array B of shape (nv, nu), or a `zw.Servo`, whose actuators they are.
+        inputs: names of parameters, names of velocities (a generalized force along each), an array
+            B of shape (nv, nu), or a `zw.Servo` for its actuators.
         outputs: names of coordinates and velocities, or a function `(q, v, t, p)` → y; all
-            coordinates and velocities if left out.
+            coordinates and velocities by default.
 
     Raises:
-        ModelError: for a state that cannot be put on its constraints, an unknown or ambiguous name,
-            an input that moves the constraints themselves, or Coulomb friction.
+        ModelError: for a state that cannot be projected onto its constraints, an unknown or
+            ambiguous name, an input that changes the constraints themselves, or Coulomb friction.
 
     Example:
         >>> linear = zw.analysis.linearize(model, q=[0.0], v=[0.0], inputs=["torque"])
@@ -288,20 +288,19 @@ def linear_at(model: Model, here: ConstrainedState, acting: Inputs, outputs) -> 
     system, s = model.system, here.state
     function, names = chosen_outputs(model, outputs)
     rest = (np.max(np.abs(here.w), initial=0.0), np.max(np.abs(s.v), initial=0.0))
-    # whether a state is at rest is judged beside the acceleration that it would have without
-    # constraints
+    # a state counts as at rest by comparison with its acceleration without constraints
     free = np.linalg.norm(here.mass.solve(here.local.F))
     found, field, kind, time = None, None, "equilibrium", Time.NOTHING
-    # largest q̇ and v̇, relative to the state's own rates, of an equilibrium
+    # DERIVED: largest relative q̇ and v̇ of an equilibrium
     if rest[0] > DERIVED * (free + 1e-6) or rest[1] > DERIVED:
         found, field, kind = _steady(here)
     else:
         time = explicit_time(here)
-        if time is Time.COEFFICIENTS:  # a bead at rest on the axis of a hoop that turns
+        if time is Time.COEFFICIENTS:  # such as a bead at rest on the axis of a rotating hoop
             found, field, kind = _steady(here)
     varied = here.varied(field, acting.directions)
     tangent = here.tangent_by(varied)
-    # the basis turns with the motion, which a constant one does not show
+    # the basis rotates with the motion, which a constant basis does not include
     turns = kind == "moving state"
     A, B, C, D, defect = coefficients(here, varied, tangent, acting, function, turns)
     return Linearization(
@@ -332,27 +331,28 @@ def linear_at(model: Model, here: ConstrainedState, acting: Inputs, outputs) -> 
 
 
 def _steady(here: ConstrainedState) -> tuple[Symmetries | None, Generator | None, str]:
-    """The symmetry that a state moves along, if there is one."""
+    """The symmetry along which a state moves, if there is one."""
     if _changes_energy(here):
         return None, None, "moving state"
     found = symmetries(here.dynamics, here)
     if found.base is not None:
         rates, left = found.rates(here.dynamics, here.state, here.w)
         own = np.concatenate([here.state.v, here.w])
-        # largest part of (v, v̇) that no symmetry explains in a steady motion
+        # DERIVED: largest relative part of (v, v̇) outside the symmetries in a steady motion
         if np.linalg.norm(left) <= DERIVED * max(np.linalg.norm(own), 1.0):
             return found, found.combined(rates), "steady motion"
     return None, None, "moving state"
 
 
 def _changes_energy(here: ConstrainedState) -> bool:
-    """Whether the kinetic energy T changes: no symmetry keeps M and moves the state so. Of T = ½ vᵀ
-    M v it is T′ or, at rest, T″ = wᵀ M w; the search for symmetries of a humanoid takes seconds.
+    """True if the kinetic energy T = ½ vᵀ M v changes (T′, or at rest T″ = wᵀ M w), so that no
+    symmetry can move the state. This avoids a search for symmetries, which takes seconds for a
+    humanoid.
     """
     M, v, w = here.local.M, np.asarray(here.state.v), here.w
     by_place, by_velocity = map(float, energy_rates(here.dynamics, here.state, jnp.asarray(w)))
     size = max(float(np.linalg.norm(np.concatenate([v, w]))), 1.0)
-    # what symmetries may leave of (v, w) in a steady motion, times ten
+    # ten times the part of (v, w) that may be outside the symmetries in a steady motion
     off = ALL_BUT_ZERO * size
     terms = np.linalg.norm(M @ v) + np.linalg.norm(M @ w) + abs(by_place)
     changes = abs(by_place + by_velocity) > off * terms
@@ -367,11 +367,11 @@ def coefficients(
     outputs: Callable,
     turns: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
-    """A, B, C and D at a state, and what leaves the tangent space, relative: zero where the flow
-    maps it onto itself.
+    """A, B, C and D at a state, and the relative part outside the tangent space, which is zero if
+    the flow maps this space onto itself.
 
     Args:
-        turns: whether the basis is carried along.
+        turns: True if the basis moves with the state.
     """
     T, back, nv = tangent.basis, tangent.project, here.dynamics.system.nv
     moved = generator_of_deviations(here, varied) @ T
@@ -387,7 +387,7 @@ def coefficients(
 def generator_of_deviations(here: ConstrainedState, d: Variation) -> np.ndarray:
     """∂f − ∂Ξ on (ξ, δv), shape (2 nv, 2 nv).
 
-    δv̇ = A⊕ δ(b − A w) − W Zᵀ δ(M w − F − Aᵀλ), w and λ held; Z = W where no friction slides.
+    δv̇ = A⊕ δ(b − A w) − W Zᵀ δ(M w − F − Aᵀλ) at constant w and λ; Z = W without sliding friction.
     """
     nv, turned = here.dynamics.system.nv, here.turned(d.rate, d.dynamic)
     return np.vstack([d.kinematic, turned - d.generator])[:, : 2 * nv]
@@ -411,9 +411,9 @@ def input_accelerations(here: ConstrainedState, d: Variation, acting: Inputs) ->
 
 
 def moving_frame(here: ConstrainedState, tangent: TangentSpace) -> np.ndarray:
-    """What the motion of the basis adds to A where the state moves and no symmetry says how.
+    """The contribution to A of the motion of the basis, for a moving state without a symmetry.
 
-    The basis is carried along by `Yᵀ M Ẏ = −½ Yᵀ Ṁ Y`, the least turning that keeps it orthonormal.
+    The basis moves by `Yᵀ M Ẏ = −½ Yᵀ Ṁ Y`, the least rotation that keeps it orthonormal.
     """
     M_rate, A_rate, N_rate = (
         np.asarray(x) for x in time_derivatives(here.dynamics, here.state, jnp.asarray(here.w))
@@ -430,7 +430,7 @@ def moving_frame(here: ConstrainedState, tangent: TangentSpace) -> np.ndarray:
 
 
 def state_names(velocities, tangent: TangentSpace) -> tuple[str, ...]:
-    """Names of positions and of their rates, after the velocities that they are largest in."""
+    """Names of positions and of their rates, after the velocities of their largest components."""
     nw = tangent.W.shape[1]
     first = [velocities[i] for i in pivots(tangent.W.T)]
     rest = []

@@ -1,4 +1,4 @@
-"""`zw.analysis.lqr`: gains of a linear-quadratic regulator that work on the full coordinates."""
+"""`zw.analysis.lqr`: gains of a linear-quadratic regulator on the full coordinates."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ if TYPE_CHECKING:
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Regulator(AbstractResult):
     """A state feedback `u = u₀ − K_q (q − q₀) − K_v (v − v₀)`; `str()` prints it. About a steady
-    motion the deviation is that in axes which move along (`symmetry.py`).
+    motion the deviation is measured in moving axes (`symmetry.py`).
 
     Attributes:
-        linearization: what it was laid out for.
+        linearization: the linearization that it was designed for.
         K: gains on the minimal state z, shape (nu, n).
         K_q, K_v: the same gains on the full coordinates and velocities, shapes (nu, nq) and
             (nu, nv): `K T⁺` with `ξ = N⁺ (q − q₀)`.
-        cost: solution S of the Riccati equation, shape (n, n): zᵀ S z is the cost to come; about a
-            steady motion for the states without symmetries, as `linearization.reduced()` has them.
+        cost: solution S of the Riccati equation, shape (n, n): zᵀ S z is the cost to go; about a
+            steady motion for the states of `linearization.reduced()`, without symmetries.
         poles: eigenvalues of the closed loop A − B K [1/s], without symmetries.
-        axes: those of a steady motion; None at an equilibrium.
+        axes: moving axes of a steady motion; None at an equilibrium.
         weights: Q and R as matrices.
     """
 
@@ -68,7 +68,9 @@ class Regulator(AbstractResult):
     weights: tuple[np.ndarray, np.ndarray] = dataclasses.field(repr=False)
 
     def __call__(self, q, v, t=0.0, p=None) -> Array:
-        """u at a state; part of any program. t matters about a steady motion only, p never."""
+        """u at a state, usable inside any program. t matters only about a steady motion, p
+        never.
+        """
         at = self.linearization
         if self.axes is not None:
             xi, dv = self.axes.deviation(q, v, t)
@@ -83,29 +85,29 @@ class Regulator(AbstractResult):
         return LinearFeedback(*map(jnp.asarray, given))
 
     def gains(self, params: PyTree, v: ArrayLike | None = None) -> Gains:
-        """K_q and K_v as functions of parameters, the equilibrium or the steady motion moving
-        along; inside `jax.grad` and `jit`. Values and first derivatives are exact at the parameters
-        of this result.
+        """K_q and K_v as functions of parameters; inside `jax.grad` and `jit`. The equilibrium or
+        the steady motion changes with the parameters. Values and first derivatives are exact at the
+        parameters of this result.
 
         Args:
             params: as in `zw.analysis.linearize`.
             v: velocities of the steady motion, shape (nv,), as in `Modes.eigenvalues`.
 
         Raises:
-            ModelError: for outputs that are no coordinates.
+            ModelError: for outputs other than coordinates and velocities.
         """
         from zwang.analysis.linear_sensitivity import gains
 
         return gains(self, params, v)
 
     def feedback(self, limits: Limits | None = None) -> Feedback:
-        """The same as a control law, for `zw.Model(..., servo=...)` and `zw.Loop`.
+        """The regulator as a control law, for `zw.Model(..., servo=...)` and `zw.Loop`.
 
         Args:
             limits: of the inputs.
 
         Raises:
-            ModelError: if an input is a parameter, which no actuator is.
+            ModelError: if an input is a parameter, because a parameter is not an actuator.
         """
         at = self.linearization
         if at.acting.parameters:
@@ -124,7 +126,7 @@ class Regulator(AbstractResult):
 
     @property
     def model(self) -> Model:
-        """The model with the feedback in place, to be simulated or analyzed."""
+        """The model with the feedback included, for simulation and analysis."""
         return closed_loop(self)
 
     @property
@@ -142,7 +144,7 @@ class Regulator(AbstractResult):
 
     @opens_in_scripts
     def plot(self) -> Picture:
-        """Eigenvalues of the model as it is and with the regulator."""
+        """Plot the eigenvalues of the model without and with the regulator."""
         at = self.linearization
         return eigenvalue_picture(
             [at.eigenvalues, self.poles], ["open", "closed loop"], f"{at.model.name}: eigenvalues"
@@ -184,20 +186,21 @@ def lqr(
     Args:
         linearization: of an equilibrium or a steady motion, with inputs:
             `zw.analysis.linearize(model, q, inputs=[…])`. About a steady motion the gains act on
-            deviations in axes that move along, and leave alone where along its symmetries the model
-            is. Of a trajectory, gains over time.
-        Q: weights of the outputs, a number, shape (ny,), or a matrix (ny, ny); the identity if left
-            out. The outputs are all coordinates and velocities if `zw.analysis.linearize` chose
-            none.
+            deviations in moving axes and do not control the position along its symmetries. For a
+            linearization along a trajectory, the gains depend on time.
+        Q: weights of the outputs, a number, shape (ny,), or a matrix (ny, ny); the identity by
+            default. The outputs are all coordinates and velocities unless `zw.analysis.linearize`
+            was given others.
         R: weights of the inputs in the same way, positive.
 
     Returns:
-        A `Regulator`: its gains work on the full coordinates, and `.model` is the closed loop; of a
+        A `Regulator`: its gains act on the full coordinates, and `.model` is the closed loop; for a
         trajectory a `TrackingRegulator`.
 
     Raises:
-        ModelError: without inputs, at a state that neither rests nor moves steadily, for weights of
-            another shape, or if the inputs do not reach a state that does not decay, with its name.
+        ModelError: without inputs; at a state that is neither an equilibrium nor a steady motion;
+            for weights of a wrong shape; and, with its name, if a state that does not decay is not
+            controllable.
 
     Example:
         >>> linear = zw.analysis.linearize(model, q, inputs=["force"])
@@ -271,7 +274,7 @@ def _weight(given, name: str, entries: tuple[str, ...]) -> np.ndarray:
 
 
 def _refuse_unstabilizable(at: LinearSystem) -> None:
-    """Raise if a state that grows or stays is out of reach of the inputs."""
+    """Raise if a state that does not decay is not controllable."""
     reach = at.controllability()
     rest = reach.directions
     if rest.shape[1] and eigenvalues(rest.T @ at.A @ rest)[0].real > -AGREEMENT:
@@ -282,7 +285,7 @@ def _refuse_unstabilizable(at: LinearSystem) -> None:
 
 
 def closed_loop(regulator: Regulator) -> Model:
-    """The model whose inputs follow the regulator."""
+    """The model with inputs computed by the regulator."""
     at = regulator.linearization
     acting = at.acting
     model, system = acting.model, acting.model.system

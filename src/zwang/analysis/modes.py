@@ -33,7 +33,7 @@ class Mode:
     Attributes:
         eigenvalue: [1/s], the one with a positive imaginary part.
         frequency: `|λ|`/2π of an oscillation [Hz], 0 of a real eigenvalue.
-        damping: −Re λ/`|λ|`; 1 where a real mode decays, −1 where it grows, 0 where λ = 0.
+        damping: −Re λ/`|λ|`; 1 for a decaying real mode, −1 for a growing one, 0 if λ = 0.
         shape: amplitudes of the coordinates, complex, shape (nq,); the largest entry is 1.
         shape_v: amplitudes of the velocities, on the same scale, shape (nv,).
         names: coordinates that move most, the largest first.
@@ -59,8 +59,8 @@ class Mode:
             return "free"
         if self.eigenvalue.imag == 0:
             return "grows" if real > 0 else "decays"
-        # eigenvalues below this times the largest count as zero: a free motion, or a family of
-        # steady motions. Of a double one round-off leaves 1e-8
+        # an eigenvalue below this fraction of the largest counts as zero (a free motion, or a
+        # family of steady motions); round-off changes a double zero to 1e-8
         tiny = abs(real) <= DERIVED * abs(self.eigenvalue)
         return "oscillates" if tiny else f"oscillates, {'grows' if real > 0 else 'decays'}"
 
@@ -70,7 +70,7 @@ class Modes(AbstractResult):
     """Modes of a linearization, slowest first; `str()` prints them.
 
     Attributes:
-        linearization: what they belong to.
+        linearization: the linearization that they belong to.
         members: the modes.
     """
 
@@ -88,21 +88,21 @@ class Modes(AbstractResult):
 
     @property
     def frequencies(self) -> np.ndarray:
-        """Of all modes [Hz]; 0 of real ones."""
+        """Frequencies of all modes [Hz]; 0 for real ones."""
         return np.array([mode.frequency for mode in self.members])
 
     def eigenvalues(self, params: PyTree, v: ArrayLike | None = None) -> Array:
         """The eigenvalues as a function of parameters, in the order of the modes, complex; inside
         `jax.grad` (of a real function of them) and `jit`.
 
-        Value and first derivatives are exact at the parameters of this result, the equilibrium or
-        the steady motion moving along; an eigenvalue that is zero stays.
+        The equilibrium or the steady motion changes with the parameters. Value and first
+        derivatives are exact at the parameters of this result; an eigenvalue of zero stays zero.
 
         Args:
             params: as in `zw.analysis.linearize`.
-            v: velocities of the steady motion, shape (nv,), by which the eigenvalues are
-                differentiated, too; if left out its symmetries go on at the same rates, as far as
-                the balance of forces can be met so.
+            v: velocities of the steady motion, shape (nv,); the eigenvalues can be differentiated
+                by them as well. By default the rates of its symmetries stay the same, as far as the
+                balance of forces permits.
 
         Raises:
             ModelError: for a moving state, or a multiple eigenvalue.
@@ -143,11 +143,11 @@ class Modes(AbstractResult):
         return self.linearization.plot()
 
     def motion(self, mode: int, times, amplitude: float = 0.1) -> np.ndarray:
-        """Coordinates along one mode, not growing or decaying, shape (samples, nq).
+        """Coordinates along one mode, without growth or decay, shape (samples, nq).
 
         Args:
-            mode: which one.
-            times: in periods of the mode; of a real one, of a slow swing through its shape.
+            mode: index of the mode.
+            times: in periods of the mode; for a real mode, of a slow oscillation along its shape.
             amplitude: of the coordinate that moves most, in its own unit.
         """
         which = count(mode, "mode")
@@ -177,14 +177,14 @@ class Modes(AbstractResult):
 
 
 def modes(linear: Linearization) -> Modes:
-    """Modes of A, the slowest first; in a steady motion without the symmetries."""
+    """Modes of A, the slowest first; for a steady motion without the symmetries."""
     if not len(linear.A):
         return Modes(linear, ())
     values, vectors = _eigenvectors(linear)
     size, nv = np.max(np.abs(values), initial=0.0), linear.model.system.nv
     made = []
     for value, z in zip(values, vectors.T, strict=True):
-        # of a double zero round-off may make a pair, which are two modes all the same
+        # round-off may turn a double zero into a conjugate pair, which still counts as two modes
         value = 0j if abs(value) <= DERIVED * size else complex(value)
         if value.imag < 0:
             continue
@@ -197,8 +197,8 @@ def modes(linear: Linearization) -> Modes:
 
 
 def _eigenvectors(linear: Linearization) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues and eigenvectors of A. In a steady motion they are found across the symmetries,
-    whose multiple zeros would be computed with half the digits.
+    """Eigenvalues and eigenvectors of A. In a steady motion they are computed across the
+    symmetries, because the multiple zeros of the symmetries would have only half the digits.
     """
     if linear.kind != "steady motion":
         values, _, vectors = eigenvectors(linear.A)
@@ -209,7 +209,7 @@ def _eigenvectors(linear: Linearization) -> tuple[np.ndarray, np.ndarray]:
     inside = along.T @ linear.A @ along
     for value, y in zip(values, short.T, strict=True):
         z = R @ y.astype(complex)
-        if abs(value) > DERIVED * size:  # what the mode does along the symmetries
+        if abs(value) > DERIVED * size:  # the component of the mode along the symmetries
             turn = value * np.eye(len(inside)) - inside
             z = z + along @ solve_square(turn, along.T @ linear.A @ z)
         full.append(z)
@@ -223,7 +223,7 @@ def _mode(linear: Linearization, value: complex, q: np.ndarray, v: np.ndarray) -
     q, v = q / largest, v / largest
     size = np.abs(v if at_rest else q)
     names = system.velocities if at_rest else system.coordinates
-    # coordinates are named if their amplitude is at least this times the largest
+    # coordinates with at least 0.3 of the largest amplitude are named
     named = [i for i in np.argsort(-size.round(6), kind="stable") if size[i] >= 0.3]
     damping = 0.0 if value == 0 else -value.real / abs(value) + 0.0
     return Mode(

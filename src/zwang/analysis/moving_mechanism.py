@@ -1,12 +1,12 @@
-"""Configurations, motions over an input and the torque that drives them, as functions of parameters
-that JAX differentiates.
+"""Configurations, motions over an input and the driving torque as differentiable functions of
+parameters.
 
-    q ← q ⊕ (−A⊕ r),    r(q) = 0 to be met, A its derivative by velocities
+    q ← q ⊕ (−A⊕ r),    r(q) = 0 the equations, A their derivative by velocities
     φ(q, t, p) = 0,    A q′ = −∂φ/∂t,    A q″ = b(q, q′),    τ = q′ᵀ (M q̈ − F)
 
-A⊕ is that of equal masses: an analysis asks for a configuration near another one, not for the one
-that is least moved by forces. With A held, the last step of Newton's iteration has the exact first
-derivatives by what r depends on.
+A⊕ is that of equal masses, because an analysis needs a nearby configuration and not the one nearest
+in the mass metric. With constant A, the last step of Newton's iteration has exact first derivatives
+by all arguments of r.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Rows = Callable[[Array], tuple[Array, Array]]
 
 
 def unweighted(A: Float[Array, "m nv"]) -> Gauss:
-    """Rows of a system of equal masses, by singular values."""
+    """Rows of a system with equal masses, by singular values."""
     return Gauss(DiagonalMass(jnp.ones(A.shape[1], A.dtype)), A, SVD(DEPENDENT_ROWS))
 
 
@@ -48,8 +48,8 @@ def least(A: Float[Array, "m nv"], r: Float[Array, " m"]) -> Float[Array, " nv"]
 
 
 def damped(A: Float[Array, "m nv"], r: Float[Array, " m"]) -> Float[Array, " nv"]:
-    """The same of rows at unit length with the damping of Levenberg and Marquardt, which vanishes
-    with the residual: for starts far from where rows are met, by the thousand.
+    """`A⊕ r` for rows of unit length with the damping of Levenberg and Marquardt, which vanishes
+    with the residual. It is used for thousands of starts far from solutions.
     """
     damping = SMALL_PART * (r @ r) + ROUND_OFF
     return A.T @ LU(A @ A.T + damping * jnp.eye(len(r))).solve(r)
@@ -82,15 +82,15 @@ def newton(
     longest: float = jnp.inf,
     solve: Callable[[Array, Array], Array] = least,
 ) -> Array:
-    """The configuration after a number of steps; the last one carries first derivatives.
+    """The configuration after a number of steps; the last step carries first derivatives.
 
     Args:
-        dynamics, t: what moves q, and the time.
-        rows: q → A, r, shapes (m, nv) and (m,), as `rows_at` makes them.
-        q: to begin with.
-        steps: how many, at least one.
-        longest: length of a step, which is shortened to it.
-        solve: A, r → the change of q that r asks for.
+        dynamics, t: the model, whose retraction moves q, and the time.
+        rows: q → A, r, shapes (m, nv) and (m,), as returned by `rows_at`.
+        q: initial configuration.
+        steps: number of steps, at least one.
+        longest: largest length of a step; longer steps are shortened to it.
+        solve: A, r → the correction of q, without its sign.
     """
 
     def step(q):
@@ -113,9 +113,9 @@ class Moving(NamedTuple, Generic[AnyArray]):
         t: values of the input, shape (n,).
         q, v, a: coordinates, velocities and accelerations per unit of the input, shapes (n, …).
         p: parameters.
-        smallest: smallest singular value of the rows at unit length that decides about the branch,
-            shape (n,).
-        residual: largest row residual at unit length, shape (n,).
+        smallest: the nv-th singular value of the rows of unit length, 0 where branches meet, shape
+            (n,).
+        residual: largest residual of the rows of unit length, shape (n,).
     """
 
     t: AnyArray
@@ -130,7 +130,7 @@ class Moving(NamedTuple, Generic[AnyArray]):
 def closed(dynamics: Dynamics, q, t, steps: int):
     """Newton's iteration for q of one sample; the last step carries the derivatives.
 
-    With A held, `q − A⊕ φ(q, p)` has the exact value and first derivatives where φ(q, p) = 0.
+    With constant A, `q − A⊕ φ(q, p)` has the exact value and first derivatives if φ(q, p) = 0.
     """
     return newton(dynamics, rows_at(dynamics, t), q, t, steps)
 
@@ -142,7 +142,7 @@ def rates(dynamics: Dynamics, q, t) -> tuple[Array, Array]:
 
 
 def _rates(dynamics: Dynamics, q, t) -> tuple[Array, Array, Gauss]:
-    """The same with their rows."""
+    """q′ and q″ of one sample, and the rows."""
     c, p, still = dynamics.constraints, dynamics.p, jnp.zeros(dynamics.system.nv)
     gauss = unweighted(c.matrix(q, still, t, p))
     v = -gauss.correct(c.velocity_residual(q, still, t, p))
@@ -164,8 +164,8 @@ def moving(dynamics: Dynamics, q, t, steps: int = 1) -> Moving:
 
 
 def over_input(q) -> Callable:
-    """φ near a configuration as a function of the dynamics, and then of (ξ, t): a `fold` of it is a
-    limit position.
+    """φ near a configuration: dynamics → a function of (ξ, t). A `fold` of it is a limit
+    position.
     """
 
     def equations(dynamics: Dynamics) -> Callable:
@@ -176,8 +176,8 @@ def over_input(q) -> Callable:
 
 
 def over_output(value: Callable, q) -> Callable:
-    """The same with t among the unknowns, y = (ξ, t), and an output that has the value s: a `fold`
-    of it is a dead point.
+    """As `over_input`, with unknowns y = (ξ, t) and an output of value s. A `fold` of it is a dead
+    point.
     """
 
     def equations(dynamics: Dynamics) -> Callable:
@@ -193,7 +193,7 @@ def over_output(value: Callable, q) -> Callable:
 
 
 def rows_and_rates(dynamics: Dynamics, q, t) -> tuple[np.ndarray, np.ndarray]:
-    """A, and the rates of φ by t with q held, shapes (m, nv) and (m,)."""
+    """A, and the rates of φ by t at constant q, shapes (m, nv) and (m,)."""
     still, c, p = jnp.zeros(dynamics.system.nv), dynamics.constraints, dynamics.p
     with outside_of_programs():
         A = c.matrix(jnp.asarray(q), still, t, p)
@@ -201,14 +201,14 @@ def rows_and_rates(dynamics: Dynamics, q, t) -> tuple[np.ndarray, np.ndarray]:
 
 
 def push_and_force(dynamics: Dynamics, q, v, a, t, when) -> tuple[Array, Array]:
-    """M v̇ and F of one sample, F at the time at which the input is there."""
+    """M v̇ and F of one sample, with F at the time at which the input has this value."""
     push = functions.inertial_force(dynamics.system, q, t, dynamics.p, a)
-    # constraints are holonomic: no dry friction is loaded by their multipliers
+    # constraints are holonomic, so their multipliers load no dry friction
     return push, force(dynamics, State(q, v, when), jnp.zeros(dynamics.constraints.m))
 
 
 def torques(dynamics: Dynamics, m: Moving, rate):
-    """Force or torque on the input at a constant rate of it, shape (n,)."""
+    """Force or torque on the input at a constant input rate, shape (n,)."""
 
     def one(q, v, a, t):
         when = (t - m.t[0]) / rate

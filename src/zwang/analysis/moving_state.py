@@ -1,7 +1,7 @@
-"""An equilibrium or a steady motion as a function of parameters that JAX differentiates.
+"""An equilibrium or a steady motion as a differentiable function of parameters.
 
-The state that a linearization is about moves along with the parameters as the root of its equations
-(`sensitivity.py`), and so does the parameter of a fold or branch point.
+The state of a linearization depends on the parameters as a root of its equations
+(`sensitivity.py`), and so does the critical parameter at a fold or branch point.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 
 
 class Balance(NamedTuple, Generic[AnyArray]):
-    """Residuals of a motion along a generator, with v and w that follow from it; or their
-    derivatives with respect to (ξ, γ, μ).
+    """Residuals of a motion along a generator, which determines v and w; or their derivatives with
+    respect to (ξ, γ, μ).
     """
 
     phi: AnyArray
@@ -65,7 +65,7 @@ class Motion:
 
     Attributes:
         q, t: the configuration from which ξ moves, and the time.
-        base, fields: generators of the symmetries; zero and none of them at rest.
+        base, fields: generators of the symmetries; at rest a zero generator and no fields.
     """
 
     q: np.ndarray
@@ -94,13 +94,13 @@ class Motion:
         return field.velocity(dynamics.system, q, self.t, dynamics.p)
 
     def gauge(self, dynamics: Dynamics, x) -> Array:
-        """How the symmetries move ξ, shape (nv, k)."""
+        """Directions of ξ under the symmetries, shape (nv, k)."""
         system, p, q = dynamics.system, dynamics.p, self.configuration(dynamics, x)
         along = lambda field: field.velocity(system, q, self.t, p)
         return jax.vmap(along)(self.fields).reshape(-1, system.nv).T
 
     def balance(self, dynamics: Dynamics, x) -> Balance:
-        """Residuals, with the acceleration that follows from the symmetry alone."""
+        """Residuals, with the acceleration that follows from the symmetries."""
         system, rows, p = dynamics.system, dynamics.constraints, dynamics.p
         t = jnp.asarray(self.t)
         q, v = self.configuration(dynamics, x), self.velocity(dynamics, x)
@@ -115,13 +115,13 @@ class Motion:
         )
 
     def residual(self, dynamics: Dynamics, x) -> Array:
-        """What vanishes: `M v̇ − F − Aᵀλ`, φ, and ψ of nonholonomic rows."""
+        """The residual: `M v̇ − F − Aᵀλ`, φ, and ψ of nonholonomic rows."""
         at, rows = self.balance(dynamics, x), dynamics.constraints
         own = np.isin(rows.velocity_rows, rows.nonholonomic_rows)
         return jnp.concatenate([at.dynamic, at.phi, at.psi[own]])
 
     def field(self, dynamics: Dynamics, x) -> Generator:
-        """The symmetry that it moves along."""
+        """The symmetry along which it moves."""
         nv = dynamics.system.nv
         return self.base.plus(self.fields, x[nv : nv + self.k])
 
@@ -156,7 +156,7 @@ class MovingState(NamedTuple, Generic[AnyArray]):
         dynamics: the equations, with the parameters.
         state: q, v and t.
         w: v̇; multipliers: λ.
-        along: the generator that it moves along, zero at rest.
+        along: the generator of its motion, zero at rest.
     """
 
     dynamics: Dynamics
@@ -167,8 +167,8 @@ class MovingState(NamedTuple, Generic[AnyArray]):
 
 
 def balanced(motion: Motion, dynamics: Dynamics, gamma, multipliers) -> Root:
-    """An equilibrium or a steady motion as a root, its rates γ kept if the balance can be met by q
-    alone.
+    """An equilibrium or a steady motion as a root. Its rates γ are kept if q alone can satisfy the
+    balance.
     """
     nv, k = dynamics.system.nv, motion.k
     x = np.concatenate([np.zeros(nv), gamma, multipliers])
@@ -182,9 +182,9 @@ def balanced(motion: Motion, dynamics: Dynamics, gamma, multipliers) -> Root:
     turning = np.arange(nv, nv + k)
     others = np.setdiff1d(np.arange(len(x)), turning)
     first = held(x, scaled[:, others], np.ones(len(unit))).inverse
-    rest = np.eye(len(scaled)) - scaled[:, others] @ first  # what q and λ leave to the rates
+    rest = np.eye(len(scaled)) - scaled[:, others] @ first  # the part for the rates
     left = rest @ scaled[:, turning]
-    left[np.abs(left) < DERIVED] = 0.0  # round-off of rates that q alone makes up for
+    left[np.abs(left) < DERIVED] = 0.0  # round-off of rates that q alone can balance
     rates = held(gamma, left, np.ones(len(unit))).inverse @ rest
     inverse = np.zeros((len(x), len(scaled)))
     inverse[turning] = rates
@@ -207,8 +207,8 @@ def balance_at(
 def near_balance(
     motion: Motion, found: Root, dynamics: Dynamics, v: ArrayLike | None = None
 ) -> MovingState:
-    """A balance at other parameters, and at velocities v if they are given: the rates of its
-    symmetries are then those that come nearest to them.
+    """A balance at other parameters, and at velocities near v if they are given; the rates of its
+    symmetries are then fitted to v.
     """
     nv, k = dynamics.system.nv, motion.k
     x = jnp.asarray(found.x)
@@ -253,15 +253,15 @@ def varied(at: MovingState) -> Callable:
     return residuals
 
 
-# --- where a branch of balances turns back over a parameter
+# --- folds of a branch of balances over a parameter
 
 
 def branch_equations(motion: Motion, x, free: np.ndarray, driven: int | None) -> Callable:
-    """What vanishes along a branch, as a function of `at`, which makes the dynamics of a value s of
-    the parameter, and then of y, the free entries of (ξ, γ, λ), and s.
+    """The residual along a branch. The result maps `at`, a function from a value s of the parameter
+    to dynamics, to a function of y, the free entries of (ξ, γ, λ), and s.
 
     Args:
-        driven: the velocity that s is, or None where it is a parameter.
+        driven: index of the velocity with the value s, or None if s is a parameter.
     """
     base = jnp.asarray(x)
 
@@ -285,8 +285,8 @@ def critical_direction(
     J = row_units(jacobian, y)[:, None] * np.asarray(jacobian(y))
     gauge = np.asarray(motion.gauge(dynamics, jnp.asarray(x)))
     null, nv = Decomposition(J, LEFT_FREE, least=1.0).kernel.T, len(gauge)
-    # of those that J takes to zero the one that moves q most across the symmetries; multipliers of
-    # redundant rows move nothing
+    # the vector in the null space of J that moves q most across the symmetries; multipliers of
+    # redundant rows do not move q
     along = Decomposition(gauge).range
     across = null[:, :nv] - (null[:, :nv] @ along) @ along.T
     n = Decomposition(across).left[:, 0] @ null

@@ -19,24 +19,24 @@ from zwang.objects.reporting import report
 from zwang.thresholds import ALL_BUT_ZERO
 
 ENDED = {"Solve_Succeeded": "optimal", "Solved_To_Acceptable_Level": "optimal, less exactly"}
-"""What IPOPT calls a solution, in our words."""
+"""Status of IPOPT for a solution → words of a result."""
 UNFINISHED = {
     "User_Requested_Stop": "stopped",
     "Maximum_Iterations_Exceeded": "not optimal yet",
 }
-"""What it calls a point that is none yet."""
+"""Status of IPOPT for a point that is not a solution yet."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Pattern:
-    """Where a sparse matrix has entries, compressed by columns; values that are given more than
-    once for an entry are summed.
+    """The sparsity pattern of a matrix, compressed by columns. Several values for one entry are
+    summed.
 
     Attributes:
         shape: of the matrix.
-        columns: where each column begins, shape (columns + 1,).
-        rows: of each entry.
-        entry: which entry each given value is a part of.
+        columns: index of the first entry of each column, shape (columns + 1,).
+        rows: row of each entry.
+        entry: index of the entry to which each given value contributes.
     """
 
     shape: tuple[int, int]
@@ -46,7 +46,7 @@ class Pattern:
 
     @classmethod
     def of(cls, shape: tuple[int, int], rows: np.ndarray, columns: np.ndarray) -> Pattern:
-        """The pattern of values that are given for these rows and columns."""
+        """The pattern of values at these rows and columns."""
         at, entry = np.unique(columns * shape[0] + rows, return_inverse=True)
         begins = np.searchsorted(at, np.arange(shape[1] + 1) * shape[0])
         return cls(shape, begins, at % shape[0], entry)
@@ -58,20 +58,20 @@ class Pattern:
         return self.rows[self.entry], columns[self.entry]
 
     def values(self, given: np.ndarray) -> np.ndarray:
-        """The entries, of the values given."""
+        """The entries, computed from the given values."""
         return np.bincount(self.entry, given, len(self.rows))
 
 
 @dataclasses.dataclass(frozen=True)
 class NonlinearProgram:
-    """A program by its functions; each is a function of w, shape (n,).
+    """A nonlinear program, given by functions of w, shape (n,).
 
     Attributes:
         objective, gradient: f and its gradient, shape (n,).
         constraints, jacobian: g, shape (m,), and the values for `jacobian_pattern`.
-        hessian: (w, σ, λ) → the values of σ ∇²f + Σ λ ∇²g for `hessian_pattern`, of which those on
-            and above the diagonal are given.
-        jacobian_pattern, hessian_pattern: where the matrices have entries.
+        hessian: (w, σ, λ) → the values of σ ∇²f + Σ λ ∇²g for `hessian_pattern`, on and above the
+            diagonal.
+        jacobian_pattern, hessian_pattern: sparsity patterns of these matrices.
         lower, upper, lowest, highest: limits of g and w.
     """
 
@@ -88,21 +88,21 @@ class NonlinearProgram:
     highest: np.ndarray
 
     def missed(self, w: np.ndarray) -> np.ndarray:
-        """By how much each constraint is missed, shape (m,)."""
+        """Violation of each constraint, shape (m,)."""
         return self.beyond(self.constraints(w))
 
     def beyond(self, g: np.ndarray) -> np.ndarray:
-        """By how much values of g are outside their limits."""
+        """Distance of values of g from their admissible intervals."""
         return np.maximum(0.0, np.maximum(self.lower - g, g - self.upper))
 
 
 @dataclasses.dataclass(frozen=True)
 class Optimum:
-    """Where the solver ended.
+    """The result of the solver.
 
     Attributes:
         w: the point.
-        status: IPOPT's word.
+        status: IPOPT's status.
         history: objective and largest violation by iteration, shape (iterations, 2).
     """
 
@@ -112,7 +112,7 @@ class Optimum:
 
     @property
     def found(self) -> bool:
-        """Whether it is a solution."""
+        """True if w is a solution."""
         return self.status in ENDED
 
 
@@ -124,15 +124,15 @@ def solved(
     tolerance: float,
     most_iterations: int,
 ) -> Optimum:
-    """The solution that IPOPT finds from a point, or where it ended; Ctrl-C ends it at the
-    iteration it has reached.
+    """The solution that IPOPT finds from an initial point, or its last point. Ctrl-C ends the
+    search after the current iteration.
 
     Args:
         program: the program.
-        w: where it begins.
-        near: whether that is near a solution, so that it is not pushed away from its limits.
-        tolerance: of the optimality conditions, scaled.
-        most_iterations: after which it gives up.
+        w: the initial point.
+        near: True if this is near a solution, so that it is not moved away from its limits.
+        tolerance: of the scaled optimality conditions.
+        most_iterations: largest number of iterations.
     """
     require("casadi", "optimal", "optimal control")
     ca = importlib.import_module("casadi")
@@ -155,22 +155,22 @@ def solved(
         "iteration_callback": _iterations(ca, watch, n, m),
         "print_time": False,
         "no_nlp_grad": True,
-        # a step from a state far off may overflow, from which the solver steps back
+        # a step from a distant state may overflow; the solver then shortens it
         "show_eval_warnings": False,
         "ipopt.print_level": 0,
         "ipopt.sb": "yes",
         "ipopt.tol": tolerance,
         "ipopt.constr_viol_tol": tolerance,
         "ipopt.max_iter": most_iterations,
-        # a swing-up from a straight line: 5 of 5 problems, with 0.1, the default, 3 of 5
+        # a swing-up from a straight line: 5 of 5 problems are solved; with 0.1, the default, 3 of 5
         "ipopt.mu_init": 1.0,
-        # limits are met exactly, not up to 1e-8
+        # limits are satisfied exactly, and not only up to 1e-8
         "ipopt.bound_relax_factor": 0.0,
     }
     start = {"x0": w, "lbx": program.lowest, "ubx": program.highest}
     start |= {"lbg": program.lower, "ubg": program.upper}
     if near:
-        # multipliers are those of least squares there
+        # the initial multipliers are those of least squares
         pushed = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac", "mu_init")
         options |= {f"ipopt.{x}": ALL_BUT_ZERO for x in pushed}
     x = ca.MX.sym("x", n)
@@ -187,7 +187,7 @@ def solved(
 
 
 class _Watch:
-    """What iterations have come to, and what was raised in a function."""
+    """The history of the iterations, and an error that was raised in a function."""
 
     def __init__(self, program: NonlinearProgram):
         self.program = program
@@ -197,7 +197,7 @@ class _Watch:
         self.failed: Exception | None = None
 
     def iterated(self, w: np.ndarray, f: float, g: np.ndarray) -> None:
-        """Take an iteration into account."""
+        """Record an iteration."""
         largest = float(np.max(self.program.beyond(g), initial=0.0))
         self.history.append((f, largest))
         self.last = w
@@ -205,7 +205,7 @@ class _Watch:
 
 
 def _callback(ca, watch: _Watch, name: str, ins: list, outs: list, functions: list):
-    """Functions of NumPy as a function of CasADi, an output each."""
+    """A CasADi function with one output for each NumPy function."""
 
     class Evaluated(ca.Callback):
         def __init__(self):
@@ -231,7 +231,7 @@ def _callback(ca, watch: _Watch, name: str, ins: list, outs: list, functions: li
             except KeyboardInterrupt:
                 watch.stop = True
                 found = [f(*arrays) for f in functions]
-            except Exception as error:  # with its own sentence, not with that of CasADi
+            except Exception as error:  # keep its own message in place of CasADi's
                 watch.failed, watch.stop = error, True
                 found = [np.full(x.nnz(), np.nan) for x in outs]
             return [ca.DM(s, np.ravel(x)) for s, x in zip(outs, found, strict=True)]
@@ -240,7 +240,7 @@ def _callback(ca, watch: _Watch, name: str, ins: list, outs: list, functions: li
 
 
 def _iterations(ca, watch: _Watch, n: int, m: int):
-    """What CasADi calls after each iteration."""
+    """The callback that CasADi calls after each iteration."""
 
     class Iterated(ca.Callback):
         def __init__(self):

@@ -1,12 +1,12 @@
-"""`zw.analysis.optimal_control`: the cheapest motion between two states that stays on the
-constraints, and its control.
+"""`zw.analysis.optimal_control`: the motion of least cost between two states on the constraints,
+and its control.
 
     minimize ∫ L(q, v, u, t) dt + E(q, v, t) at the end
     subject to M v̇ = F + Q_c + B u, φ = 0, ψ = 0,
     and limits of q, v, u, constraint forces, duration
 
-Intervals are divided until the error of a step over each is below `rtol`; each program begins with
-the solution of the one before.
+Intervals are divided until the error of a step over each is below `rtol`; each program starts from
+the solution of the previous one.
 
 Source: Bock and Plitt (1984), A multiple shooting algorithm for direct solution of optimal control
     problems, IFAC Proceedings 17, 1603-1608; constraints between nodes: Bordalba, Schoels, Ros,
@@ -80,7 +80,7 @@ def optimal_control(
     switches: Sequence[Switch] | None = None,
     params: PyTree = None,
 ) -> OptimalMotion:
-    """The cheapest motion from one state to another that stays on the constraints.
+    """The motion of least cost from one state to another on the constraints.
 
         minimize ∫ cost dt + end_cost,  M v̇ = F + Q_c + B u,  φ = 0, ψ = 0,  within bounds
 
@@ -88,37 +88,37 @@ def optimal_control(
         model: the model.
         start: (q, v), on the constraints.
         end: (q, v); an entry that is NaN is free.
-        duration: of the motion [s], or (least, most) where it is chosen, too; or a list of
-            `zw.analysis.Phase`, where gaps and switched constraints change along the motion.
-        inputs: what is controlled: a control law whose actuators are meant (the model's by
-            default), names of velocities, or a matrix B of shape (nv, nu).
-        cost: (q, v, u, t, p) → what is integrated over time, "effort" (uᵀu) or "time".
-        end_cost: (q, v, t, p) → what is added for the last state.
-        bounds: {name: (least, most)} of coordinates, velocities, actuators, and constraints, whose
-            multipliers are meant; a velocity that has a coordinate's name is written "x rate", and
-            a name of two things "x state", "x control" or "x force". In place of a name a function
-            (q, v, u, t, p) → numbers. Those of controls hold at every instant, the others at the
-            nodes.
-        intervals: number to begin with.
+        duration: of the motion [s], or (least, most) if it is optimized as well; or a list of
+            `zw.analysis.Phase` if gaps and switched constraints change along the motion.
+        inputs: the controls: a control law for its actuators (the model's by default), names of
+            velocities, or a matrix B of shape (nv, nu).
+        cost: (q, v, u, t, p) → the integrand of the cost; or "effort" (uᵀu) or "time".
+        end_cost: (q, v, t, p) → a cost of the last state.
+        bounds: {name: (least, most)} of coordinates, velocities, actuators, and multipliers of
+            constraints. A velocity with the name of a coordinate is written "x rate", and an
+            ambiguous name "x state", "x control" or "x force". A function (q, v, u, t, p) → numbers
+            may replace a name. Bounds of controls hold at every instant, the others at the nodes.
+        intervals: initial number of intervals.
         degree: of the control as a polynomial over an interval.
-        jumps: whether the control may jump between intervals, as bang-bang controls do.
-        guess: coordinates between start and end, both included, shape (any, nq), evenly spaced
-            in time; or an `OptimalMotion`, of as many phases.
-        t0: when the motion begins [s].
-        rtol: error of the step over an interval beside the state, above which it is divided.
-        tolerance: of the conditions of optimality, scaled.
-        max_iterations: of the solver, on each grid.
-        switches: which constraints are switched, and when, as of `zw.simulate`, in phases; by
-            default those that the model was declared with.
+        jumps: True if the control may jump between intervals, as bang-bang controls do.
+        guess: coordinates from start to end, both included, shape (any, nq), evenly spaced in time;
+            or an `OptimalMotion` with the same number of phases.
+        t0: initial time [s].
+        rtol: error of the step over an interval, relative to the state, above which the interval is
+            divided.
+        tolerance: of the scaled optimality conditions.
+        max_iterations: largest number of iterations of the solver on each grid.
+        switches: switched constraints with their conditions or times, as in `zw.simulate`, for
+            phases; by default those of the model.
         params: parameters that differ from the model's.
 
     Returns:
         An `OptimalMotion`: `.t`, `.q`, `.v`, `.u`, `.cost`, `.model`, `.feedback()`. After Ctrl-C,
-        or more iterations than allowed, the motion reached so far, and `.sentence` says so.
+        or after `max_iterations`, it is the motion reached so far, and `.sentence` states this.
 
     Raises:
-        ModelError: for a wrong argument, where CasADi is not installed, and where no motion is
-            found, with what is missed.
+        ModelError: for a wrong argument, if CasADi is not installed, and if no motion is found,
+            with the constraint that is violated most.
 
     Example:
         >>> limits = {"u0": (-5, 5)}
@@ -183,13 +183,13 @@ def optimal_control(
 def _refined(
     chain: Chain, w: np.ndarray, near: bool, rtol: float, options: Mapping
 ) -> tuple[Chain, Optimum, np.ndarray]:
-    """The grid on which steps are within rtol, its solution, and what all iterations came to.
+    """The grid on which steps are within rtol, its solution, and the history of all iterations.
 
     Args:
-        chain, w: where the search begins.
-        near: whether that is near a solution.
+        chain, w: the initial grid and point.
+        near: True if this is near a solution.
         rtol: error of a step above which its interval is divided.
-        options: of `solved`.
+        options: options of `solved`.
     """
     chain, history = chain.crossing(w) or chain, []
     while True:
@@ -216,7 +216,7 @@ def _chained(
     base: ConstrainedVectorField,
     joined: bool,
 ) -> tuple[Chain, np.ndarray]:
-    """The phases as one nonlinear program, and where the search begins."""
+    """The phases as one nonlinear program, and its initial point."""
     grids, junctions, asked, (start, goal) = [], [], [], ends
     final = len(problems) - 1
     for k, (of, own, at) in enumerate(zip(problems, limits, begun, strict=True)):
@@ -227,7 +227,7 @@ def _chained(
         junctions.append(schedule.junction(k, of, base))
         s = of.flow.state(jnp.asarray(at.begin + at.T), jnp.asarray(at.x[-1]))
         y = np.concatenate([at.x[-1], at.c[-1, -1], [at.T, at.begin]])
-        # along what the constraints of the phase leave free, any control, and time
+        # directions that the constraints of the phase leave free, all controls, and times
         rest = np.eye(len(y) - len(at.x[-1]))
         along = scipy.linalg.block_diag(free_directions(schedule.dense(k), s), rest)
         asked.append(followed(junctions[-1], y, np.asarray(along)))

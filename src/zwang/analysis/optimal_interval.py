@@ -3,13 +3,13 @@ constraints.
 
     x_{k+1} = Φ(x_k, c_k, T)
 
-x = (q, v) are all coordinates and velocities, c the control's coefficients over the interval, T the
-duration of the phase that it is of. Φ is one step of order 8 from x_k projected onto φ = 0 and
-ψ = 0, itself projected, so that every solution is on the constraints at the nodes, and between
-them, where the motion is Φ over a part of the interval. Each equation holds its x_{k+1} by itself:
-they are independent however many rows of constraints depend on each other, and where rows lose
-rank. There, a state off the constraints by ε would be asked for velocities ε/σ; as Φ begins on
-them, it has no derivative in such directions.
+x = (q, v) are all coordinates and velocities, c the coefficients of the control over the interval,
+and T the duration of its phase. Φ projects x_k onto φ = 0 and ψ = 0, makes one step of order 8, and
+projects its end. Every solution therefore satisfies the constraints at the nodes and between them,
+where the motion is Φ over a part of the interval. Each equation determines its own x_{k+1}, so the
+equations are independent even if rows of constraints are redundant or lose rank. Near a loss of
+rank, a constraint violation ε would require velocities ε/σ; because Φ starts with a projection, it
+has no derivative in such directions.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ from zwang.stepping.dopri8 import TABLEAU
 from zwang.stepping.explicit import end_of, stage_rates
 
 BESIDE = 0.01 * np.array([1.0, -1.0, 2.0, -2.0, 3.0, -3.0])
-"""Where a function is evaluated that has no value at 0, as parts of an interval: off singular
-configurations by far more than states are off their constraints, and an error of 1e-12 of its
-sixth derivative.
+"""Relative displacements, in parts of an interval, at which a function without a value at 0 is
+evaluated. They are far larger than constraint violations, and the interpolation error is 1e-12
+times the sixth derivative.
 """
 LAGRANGE = np.array([15.0, 15.0, -6.0, -6.0, 1.0, 1.0]) / 20
-"""Weights of these values."""
+"""Weights of the values at these displacements."""
 
 
 class Problem(Record):
-    """What an optimal control problem is made of, as a program sees it.
+    """The functions and data of an optimal control problem, in the form used by compiled programs.
 
     Attributes:
-        flow: the motion, with a projection that has derivatives.
+        flow: the motion, with a differentiable projection.
         law: the actuators.
         cost: (q, v, u, t, p) → the integrand.
-        end_cost: (q, v, t, p) → what is added at the end.
+        end_cost: (q, v, t, p) → the cost at the end.
         limited: (q, v, u, t, p) → numbers that are limited at both ends of an interval.
-        watched: conditions of switches, which are limited there, too.
-        last: 1 of the last phase, whose end the cost at the end is for, 0 of others.
+        watched: conditions of switches, which are limited there as well.
+        last: 1 for the last phase, to which the cost at the end belongs, 0 for the others.
         multipliers: rows whose multipliers are limited at both ends.
         degree: of the control over an interval.
-        singular: whether intervals begin or end where rows lose rank.
+        singular: True if intervals begin or end at states where rows lose rank.
     """
 
     flow: ConstrainedVectorField
@@ -75,7 +75,7 @@ class Problem(Record):
         return replace(self.flow, dynamics=replace(self.flow.dynamics, law=law))
 
     def limited_at(self, flow: ConstrainedVectorField, pieces: ControlPieces, t, x) -> Array:
-        """What is limited at a state under a control."""
+        """The limited quantities at a state under a control."""
         s, p = flow.state(t, x), flow.dynamics.p
         u = pieces(s.q, s.v, t, p)
         found = [jnp.ravel(jnp.asarray(f(s.q, s.v, u, t, p), float)) for f in self.limited]
@@ -88,8 +88,8 @@ class Problem(Record):
 
 
 class Variables(NamedTuple):
-    """The state at the begin of an interval, the control's coefficients, shape (degree + 1, nu),
-    and duration and begin of the phase [s].
+    """The state at the beginning of an interval, the control's coefficients, shape (degree + 1,
+    nu), and the duration and the initial time of the phase [s].
     """
 
     x: Array
@@ -103,10 +103,10 @@ class Flight(NamedTuple):
 
     Attributes:
         flow, pieces: the motion under the interval's control.
-        t, h: begin and length of the step [s].
-        x: where it begins.
+        t, h: initial time and length of the step [s].
+        x: initial state.
         rates: ẋ at the stages.
-        end: where it ends, on the constraints.
+        end: final state, on the constraints.
     """
 
     flow: ConstrainedVectorField
@@ -119,12 +119,12 @@ class Flight(NamedTuple):
 
 
 def limit(singular: bool, f: Callable) -> PyTree:
-    """`f(0)` of a smooth function that cannot be evaluated at 0, by its values beside it: the
-    polynomial of degree 5 through them.
+    """`f(0)` of a smooth function that cannot be evaluated at 0, from the polynomial of degree 5
+    through values near 0.
 
     Args:
-        singular: whether it cannot; else it is evaluated there.
-        f: of a number, to arrays.
+        singular: False if f can be evaluated at 0.
+        f: function from a number to arrays.
     """
     if not singular:
         return f(0.0)
@@ -133,22 +133,22 @@ def limit(singular: bool, f: Callable) -> PyTree:
 
 
 def carried(flow: ConstrainedVectorField, t, x, time) -> Array:
-    """A state whose coordinates are carried on by their velocities for a time, which is known."""
+    """A state whose coordinates move along their velocities for a constant time."""
     s = flow.state(t, x)
     q = flow.dynamics.system.move(s.q, without_derivative(time * s.v), t, flow.dynamics.p)
     return jnp.concatenate([q, s.v])
 
 
 def flown(of: Problem, tau, z: Variables, part=1.0, beside=0.0) -> Flight:
-    """One step from the begin of an interval.
+    """One step from the beginning of an interval.
 
     Args:
         of: the problem.
-        tau: where the interval begins and ends, as parts of the phase.
+        tau: beginning and end of the interval, as fractions of the phase.
         z: its variables.
-        part: how far the step goes, 1 to the end of the interval.
-        beside: by which part of the interval it begins further on and takes longer, where its ends
-            are singular.
+        part: length of the step as a fraction of the interval.
+        beside: displacement of a singular beginning, and extension of the duration, as a fraction
+            of the interval.
     """
     t, whole = z.begin + tau[0] * z.T, (tau[1] - tau[0]) * z.T
     x, none = z.x, jnp.zeros_like(z.x)
@@ -164,8 +164,8 @@ def flown(of: Problem, tau, z: Variables, part=1.0, beside=0.0) -> Flight:
 
 
 def cost_of(of: Problem, tau, at: Flight) -> Array:
-    """The cost of an interval: its integral is one more state of the same step, whose rate does not
-    depend on it.
+    """The cost of an interval. Its integral is an additional state of the same step, on which no
+    rate depends.
     """
     p = at.flow.dynamics.p
 
@@ -182,12 +182,12 @@ def cost_of(of: Problem, tau, at: Flight) -> Array:
 
 
 class Outcome(NamedTuple):
-    """What an interval comes to.
+    """The results of an interval.
 
     Attributes:
         end: Φ, shape (nx,).
-        limited: what is limited at its two ends.
-        cost: its part of the cost.
+        limited: the limited quantities at its two ends.
+        cost: its contribution to the cost.
     """
 
     end: Array
@@ -196,7 +196,7 @@ class Outcome(NamedTuple):
 
 
 def outcome_of(of: Problem, tau, z: Variables) -> tuple[Outcome, Array]:
-    """What an interval comes to, and the error of its step beside the state."""
+    """The results of an interval, and the error of its step relative to the state."""
     return limit(of.singular, lambda beside: _outcome(of, tau, z, beside))
 
 
@@ -210,8 +210,8 @@ def _outcome(of: Problem, tau, z: Variables, beside) -> tuple[Outcome, Array]:
 
 
 class Between(NamedTuple):
-    """The motion at instants between nodes: t, x, u, multipliers of all rows, and the sizes of φ
-    and ψ together, as they are.
+    """The motion at instants between nodes: t, x, u, multipliers of all rows, and the norm of φ and
+    ψ together, in their own units.
     """
 
     t: np.ndarray
@@ -222,7 +222,7 @@ class Between(NamedTuple):
 
 
 def between(of: Problem, tau, z: Variables, part) -> tuple[Array, ...]:
-    """The motion at a part of an interval, as in `Between`."""
+    """The motion at a fraction of an interval, as in `Between`."""
 
     def found(beside):
         at = flown(of, tau, z, part, beside)

@@ -1,10 +1,10 @@
-"""Where one phase of an optimal control problem ends and the next one begins.
+"""Junctions between the phases of an optimal control problem.
 
-    e(x, u, λ, t) = 0           what ends the phase: a gap closes, a rope is taut, a time
-    q⁺ = q,   v⁺ = v − A⊕ (1 + e) ψ    A of all rows that hold during the impact
+    e(x, u, λ, t) = 0           end of the phase: a gap closes, a rope becomes taut, or a time
+    q⁺ = q,   v⁺ = v − A⊕ (1 + e) ψ    A of all rows that are active during the impact
 
-A row that holds on has e = 0: ψ⁺ = 0, a plastic impact. A gap that rebounds has its restitution,
-ġ⁺ = −e ġ (Newton's law). Where nothing is hit, ψ = 0 and the velocity stays as it is.
+A row that stays active has e = 0: ψ⁺ = 0, a plastic impact. A gap that rebounds has its
+restitution, ġ⁺ = −e ġ (Newton's law). Without an impact, ψ = 0 and the velocity does not change.
 
 Source: Moreau (1988), Unilateral contact and dry friction in finite freedom dynamics, in Nonsmooth
     Mechanics and Applications, Springer, 1-82.
@@ -36,15 +36,15 @@ class Junction(Record):
 
     Attributes:
         before: the problem of the phase that ends.
-        dynamics: the motion with the rows on that hold during the impact.
+        dynamics: the dynamics with the rows that are active during the impact.
         factor: 1 + e of each row of ψ.
-        time: when it ends [s], NaN where no time is given.
+        time: instant of the end [s], NaN if no time is given.
         ends: (q, v, t, p) → numbers that are zero there.
-        conditions: those of switches, which are zero there, too.
-        positions, velocities: rows of φ and ψ that are met there.
-        timed: whether a time is given.
-        changes: whether another phase follows.
-        singular: whether rows lose rank there; then it is the limit along the motion.
+        conditions: conditions of switches that are zero there.
+        positions, velocities: rows of φ and ψ that are zero there.
+        timed: True if a time is given.
+        changes: True if another phase follows.
+        singular: True if rows lose rank there; the junction is then the limit along the motion.
     """
 
     before: Problem
@@ -70,7 +70,7 @@ class Junction(Record):
         return jnp.concatenate([s.q, s.v - jump])
 
     def ending(self, x, u, t) -> Array:
-        """What is zero at the end of the phase."""
+        """Numbers that are zero at the end of the phase."""
         flow = self.before.under(ControlPieces(jnp.stack([t - 1, t]), u[None, None]))
         s, d = flow.state(t, x), self.dynamics
         multipliers = jnp.zeros(0)
@@ -85,8 +85,8 @@ class Junction(Record):
 
 
 def _slopes(of: Junction, y):
-    """The state after the change and what is zero before it, and the derivatives by
-    (x, u, T, begin), duration and begin of the phase.
+    """The state after the junction, the numbers that are zero before it, and their derivatives by
+    (x, u, T, begin), where T and begin are duration and initial time of the phase.
     """
 
     def values(y):
@@ -96,7 +96,8 @@ def _slopes(of: Junction, y):
         def at(beside):
             moved = x
             if of.singular:
-                # a tenth of an interval's step, as the phase has some ten intervals
+                # a tenth of the displacements for an interval, because a phase has about ten
+                # intervals
                 moved = carried(of.before.flow, t, x, 0.1 * beside * y[-2])
             landed = of.landed(moved, t) if of.changes else jnp.zeros(0)
             return jnp.concatenate([landed, of.ending(moved, u, t)])
@@ -109,13 +110,13 @@ def _slopes(of: Junction, y):
 
 
 class Chain:
-    """The nonlinear program of phases one after another; its w is theirs, one after another.
+    """The nonlinear program of consecutive phases; its w is the concatenation of their w.
 
     Args:
         grids: the phases.
-        junctions: their ends; the last one may be without.
-        asked: of each junction which of the numbers that are zero there are asked for, as the
-            others follow from them and from the constraints.
+        junctions: their ends; the last phase may have none.
+        asked: for each junction, a mask of the conditions that are imposed; the others follow from
+            these and from the constraints.
     """
 
     def __init__(
@@ -139,8 +140,8 @@ class Chain:
         return np.split(w, self.offsets[1:-1])
 
     def divided(self, w: np.ndarray, rtol: float) -> tuple[Chain, np.ndarray] | None:
-        """The same motion with intervals divided whose step has a larger error; None if none has,
-        or there were too many.
+        """The same motion with every interval divided whose step has an error above rtol; None if
+        there is none, or if there were too many intervals.
         """
         own = list(zip(self.grids, self.parts(w), strict=True))
         parts = [np.where(g.evaluated(x)[2] > rtol, 2, 1) for g, x in own]
@@ -152,10 +153,12 @@ class Chain:
         return chain, np.concatenate([x for _, x in made])
 
     def crossing(self, w: np.ndarray) -> Chain | None:
-        """The same, with the nodes known that lie where rows lose rank at w; None if it knew."""
+        """The same program with the nodes marked at which rows lose rank at w; None if nothing
+        changes.
+        """
         known = [g.singular for g in self.grids]
         found = [g.singular_at(x) for g, x in zip(self.grids, self.parts(w), strict=True)]
-        # what one phase ends with the next one begins with
+        # the last node of one phase is the first of the next
         for one, other in zip(found, found[1:], strict=False):
             one[-1] = other[0] = one[-1] | other[0]
         if all(np.array_equal(*x) for x in zip(known, found, strict=True)):
@@ -167,7 +170,9 @@ class Chain:
         return Chain(grids, junctions, self.asked)
 
     def program(self) -> NonlinearProgram:
-        """The program: rows of the phases one after another, then those of the junctions."""
+        """The nonlinear program: the rows of the phases in order, followed by those of the
+        junctions.
+        """
         own, joints = [g.program() for g in self.grids], self.joints
         if not joints:
             return own[0]
@@ -209,7 +214,7 @@ class Chain:
         )
 
     def described(self, row: int, names: Sequence[tuple[str, ...]], states: list[str]) -> str:
-        """What a row of the program asks for, in words; names as of `Transcription`, by phase."""
+        """A row of the program in words; names as in `Transcription`, by phase."""
         for k, (grid, program) in enumerate((g, g.program()) for g in self.grids):
             if row < len(program.lower):
                 place = f" in phase {k + 1}" if self.joints else ""
@@ -227,14 +232,14 @@ class Joint:
 
         x⁺(x_N, t) − x_0 = 0,    e(x_N, u, t) = 0,    begin + T − t = 0,
 
-    x_N, u, T and begin are of the phase that ends, x_0 and t, its begin, of the next one; without a
-    next one the second of these is left.
+    x_N, u, T and begin belong to the phase that ends, x_0 and t, the initial time, to the next
+    phase; at the end of the last phase only the second equation remains.
 
     Args:
         of: the junction.
-        chosen: which of the numbers that are zero there are asked for.
-        before, at: the phase that ends, and where its w begins.
-        after: the same of the next one, or None.
+        chosen: mask of the conditions that are imposed.
+        before, at: the phase that ends, and the index of its first variable in w.
+        after: the same for the next phase, or None.
     """
 
     def __init__(
@@ -258,14 +263,14 @@ class Joint:
 
     @property
     def places(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and columns of the Jacobian's entries; the row of the times is the last one."""
+        """Rows and columns of the Jacobian's entries; the row of the times is the last."""
         k, ny, nx = len(self.rows), len(self.y_at), len(self.x_at)
         rows = [np.repeat(np.arange(k), ny), np.arange(nx), np.full(len(self.times), k)]
         return np.concatenate(rows), np.concatenate([np.tile(self.y_at, k), self.x_at, self.times])
 
     @property
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and columns of what the Hessian has on and above its diagonal."""
+        """Rows and columns of the Hessian's entries on and above its diagonal."""
         i, j = (self.y_at[k] for k in np.triu_indices(len(self.y_at)))
         return np.minimum(i, j), np.maximum(i, j)
 
@@ -285,21 +290,21 @@ class Joint:
         return np.concatenate([own, -np.ones(len(self.x_at)), self._sum])
 
     def curvature(self, w: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
-        """What it adds to the Hessian."""
+        """Its contribution to the Hessian."""
         i, j = np.triu_indices(len(self.y_at))
         at, y = lambda _, y: self._found(y)[1], multipliers[None, : len(self.rows)]
         return curvature(at, w[self.y_at][None], y)[0, i, j]
 
     def described(self, row: int, states: list[str]) -> str:
-        """What a row asks for, in words."""
+        """A row in words."""
         if row < len(self.x_at):
             return f"{states[row]!r} where the phase ends"
         return "the time of the end" if row >= len(self.rows) else "what ends the phase"
 
 
 def followed(of: Junction, y: np.ndarray, along: np.ndarray) -> np.ndarray:
-    """Which of the numbers that are zero at a junction are independent of each other along some
-    directions of (x, u, T, begin); the others follow from them.
+    """Mask of the conditions at a junction that are independent along given directions of (x, u, T,
+    begin); the others follow from them.
 
     Args:
         of: the junction.

@@ -1,4 +1,4 @@
-"""What `zw.analysis.optimal_control` found."""
+"""The result of `zw.analysis.optimal_control`."""
 
 from __future__ import annotations
 
@@ -36,28 +36,29 @@ if TYPE_CHECKING:
     import xarray as xr
 
 PER_INTERVAL = SPLINE_DEGREE
-"""Instants at which the motion over an interval is looked at, its end included; with its begin they
-carry the polynomials of a `Tracking` law."""
+"""Number of instants per interval, including its end, at which the motion is evaluated. Together
+with its beginning they determine the polynomials of a `Tracking` law.
+"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class OptimalMotion(AbstractResult):
-    """The cheapest motion between two states; `print` says it, `.plot()` draws it.
+    """The motion of least cost between two states; `str()` prints it, `.plot()` draws it.
 
     Attributes:
         passive: the model without control.
         feedforward: u(t) as a control law.
         t, q, v: the motion at the ends of the intervals, shapes (nodes,), (nodes, nq), (nodes, nv);
-            where phases meet, before and after.
-        cost, duration: what was minimized, and how long the motion takes [s].
-        samples: the motion between nodes: `.t`, `.x`, `.u`, `.multipliers` and `.off`, the size of
+            at a junction of phases there are two nodes, before and after it.
+        cost, duration: the cost and the duration of the motion [s].
+        samples: the motion between nodes: `.t`, `.x`, `.u`, `.multipliers` and `.off`, the norm of
             φ and ψ together.
-        error: largest error of a step over an interval, beside the state.
-        bounds: lowest and highest q and v together, u, and what else was limited, which of several
-            phases each has for itself.
-        phases: of several phases the motion of each, with the equations that hold along it as its
-            model; empty of one.
-        status: how the solver ended.
+        error: largest error of a step over an interval, relative to the state.
+        bounds: lowest and highest q and v together, u, and other limited quantities; with several
+            phases, each phase has its own.
+        phases: with several phases, the motion of each, with the equations that hold along it as
+            its model; empty for a single phase.
+        status: the status of the solver.
         history: cost and largest violation by iteration, shape (iterations, 2).
     """
 
@@ -82,7 +83,9 @@ class OptimalMotion(AbstractResult):
 
     @property
     def u(self) -> np.ndarray:
-        """Controls at the nodes, from the left at the last one of a phase, shape (nodes, nu)."""
+        """Controls at the nodes, at the last node of a phase the limit from the left, shape (nodes,
+        nu).
+        """
         if self.phases:
             return np.concatenate([x.u for x in self.phases])
         c = np.asarray(self.pieces.c)
@@ -95,12 +98,12 @@ class OptimalMotion(AbstractResult):
 
     @property
     def kinematic_error(self) -> float:
-        """Largest size of φ and ψ together, at nodes and between them."""
+        """Largest norm of φ and ψ together, at nodes and between them."""
         return float(np.max(self.samples.off, initial=0.0))
 
     @property
     def model(self) -> Model:
-        """The model under the feedforward, to be simulated from `q[0]`, `v[0]` at `t[0]`."""
+        """The model under the feedforward, for a simulation from `q[0]`, `v[0]` at `t[0]`."""
         return self.passive.with_parts(servo=self.feedforward)
 
     def regulator(self, Q=None, R=None) -> TrackingRegulator:
@@ -110,7 +113,7 @@ class OptimalMotion(AbstractResult):
             Q, R: weights of all coordinates and velocities, and of the actuators.
 
         Raises:
-            ModelError: for a motion of several phases.
+            ModelError: for a motion with several phases.
         """
         if self.phases:
             raise ModelError(
@@ -121,10 +124,10 @@ class OptimalMotion(AbstractResult):
         return lqr(along, Q, R)
 
     def feedback(self, Q=None, R=None) -> Feedback:
-        """The feedforward with its regulator as a control law, within the actuators' limits.
+        """The feedforward with its regulator as a control law, within the limits of the actuators.
 
         Args:
-            Q, R: as of `regulator`.
+            Q, R: as in `regulator`.
         """
         from scipy.interpolate import BPoly, PPoly
 
@@ -132,7 +135,7 @@ class OptimalMotion(AbstractResult):
         whole = found.feedback(self.feedforward.actuation, u, motion=(t, *self._split(x)))
         law: Tracking = whole.function  # pyright: ignore[reportAssignmentType]
         nq_nv = piecewise(t, x, SPLINE_DEGREE, self.t[1:-1].tolist())
-        # as an instant may lie before its interval by round-off
+        # because round-off may place an instant before its interval
         begins = np.maximum(t[:-1], np.repeat(self.t[:-1], PER_INTERVAL))
         bernstein = BPoly(np.swapaxes(np.asarray(self.pieces.c), 0, 1), self.t)
         control = powers(PPoly.from_bernstein_basis(bernstein), begins, SPLINE_DEGREE)
@@ -145,11 +148,11 @@ class OptimalMotion(AbstractResult):
         return x[:, :nq], x[:, nq:]
 
     def as_guess(self, degree: int, spans: np.ndarray) -> list[Guess]:
-        """Where another search begins.
+        """The initial guess of another search.
 
         Args:
-            degree: of its control, which has the values of this one.
-            spans: least and most duration of its phases, shape (phases, 2).
+            degree: of its control, which interpolates this one.
+            spans: least and greatest duration of its phases, shape (phases, 2).
         """
         own = self.phases or (self,)
         if len(own) != len(spans):
@@ -200,9 +203,7 @@ class OptimalMotion(AbstractResult):
 
     @opens_in_scripts
     def plot(self) -> Picture:
-        """Controls, coordinates, velocities and multipliers over time, with what bounds them, and
-        the cost by iteration.
-        """
+        """Plot controls, coordinates, velocities and multipliers over time, with their bounds."""
         system, units, at = self.passive.system, Units.of(self.passive), self.samples
         nu, nq = at.u.shape[1], system.nq
         x_low, x_high = self.bounds["x"]
@@ -230,9 +231,20 @@ class OptimalMotion(AbstractResult):
             panels.append(panel(at.multipliers, names, units.multipliers, "multipliers", None))
         return Picture(panels, xlabel="t [s]", title=f"{self.passive.name}: optimal motion")
 
+    @opens_in_scripts
+    def plot_search(self) -> Picture:
+        """Cost and largest violation by iteration, over all grids."""
+        cost, missed = self.history.T
+        steps = np.arange(1, len(cost) + 1)
+        panels = [
+            Panel([Curve(steps, cost)], "cost"),
+            Panel([Curve(steps, missed)], "largest violation", logarithmic=True),
+        ]
+        return Picture(panels, xlabel="iteration", title=f"{self.passive.name}: search")
+
     @property
     def sentence(self) -> str:
-        """How the solver ended."""
+        """The outcome of the search in words."""
         said = ENDED.get(self.status, UNFINISHED.get(self.status, self.status))
         left = float(self.history[-1, 1]) if len(self.history) else np.nan
         much = "" if self.status in ENDED else f", constraints missed by up to {left:.1e}"
@@ -248,7 +260,7 @@ class OptimalMotion(AbstractResult):
 
     @property
     def _divided(self) -> str:
-        """How many intervals and phases it has."""
+        """The numbers of intervals and phases in words."""
         intervals = f"{len(self.pieces.c)} intervals"
         if not self.phases:
             return intervals
@@ -256,7 +268,7 @@ class OptimalMotion(AbstractResult):
         return f"{len(self.phases)} phases ({lengths} s) and {intervals}"
 
     def _at_bounds(self) -> str:
-        """Which controls are at their bounds, and for how much of the time."""
+        """The controls that reach their bounds, with the share of the time."""
         low, high = self.bounds["c"]
         found = []
         for i, name in enumerate(self.actuators):
@@ -344,7 +356,7 @@ def _row_names(model: Model) -> list[str]:
 
 
 def _panel(t, values, names, units, label, bounds) -> Panel:
-    """Curves with what bounds them dashed."""
+    """Curves, with their bounds dashed."""
     several = len(names) > 1
     curves = [Curve(t, y, n if several else "") for y, n in zip(values.T, names, strict=True)]
     ends = [] if bounds is None else sorted({float(x) for side in bounds for x in np.ravel(side)})

@@ -1,4 +1,4 @@
-"""Phases of an optimal control problem: which constraints hold, and what ends each of them."""
+"""Phases of an optimal control problem: the active constraints, and the conditions at the end."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ from zwang.thresholds import ROUND_OFF
 
 @dataclasses.dataclass(frozen=True)
 class Phase:
-    """A part of a motion along which the same constraints hold, for `zw.analysis.optimal_control`.
+    """A part of a motion with the same active constraints, for `zw.analysis.optimal_control`.
 
-    From one phase to the next, what is asked follows from what they hold:
+    The conditions at a junction follow from the constraints that are active before and after it:
 
-    - a gap that holds from then on closes: it is zero, and a speed is taken by a plastic impact;
-      where the gap has a restitution it must close without speed,
-    - a gap that lets go pushes until then, and is not negative after,
-    - a switched constraint is met where it is switched on, and the velocity jumps onto it; its
-      condition, or that to switch it off, is zero there, or its time is reached.
+    - A gap that becomes active closes: it is zero, and a plastic impact removes its speed. If the
+      gap has a restitution, it must close without speed.
+    - A gap that becomes inactive has a pushing force until then, and is not negative afterwards.
+    - A switched constraint is satisfied when it is switched on, and the velocity jumps onto it. The
+      condition to switch it on or off is zero there, or its time is reached.
 
     Args:
-        duration: of the phase [s], or (least, most) where it is chosen, too.
-        holds: names of the gaps and switched constraints that hold; all others of them are open or
-            off. Other constraints hold always.
-        rebounds: names of gaps that are hit at the end of the phase and open again, with their
+        duration: of the phase [s], or (least, most) if it is optimized as well.
+        holds: names of the gaps and switched constraints that are active; the other gaps are open,
+            the other switched constraints off. All other constraints always hold.
+        rebounds: names of gaps with an impact at the end of the phase that open again, with their
             restitution.
         end: `(q, v, t, p)` → numbers that are zero at the end of the phase.
-        bounds: as of `optimal_control`, for this phase alone.
-        guess: coordinates along the phase, its ends included, shape (any, nq).
+        bounds: as in `optimal_control`, for this phase only.
+        guess: coordinates along the phase, including its ends, shape (any, nq).
 
     Example:
         >>> fall = zw.analysis.Phase((0.1, 2.0), rebounds="floor")
@@ -76,7 +76,7 @@ class Phase:
 
 
 class Room(Record):
-    """How far the gaps of a model are open, as a function that is limited."""
+    """The gaps of a model as a function that is limited."""
 
     constraints: Constraints
 
@@ -85,14 +85,14 @@ class Room(Record):
 
 
 class Schedule(NamedTuple):
-    """The phases of a motion and what changes between them.
+    """The phases of a motion, and the changes between them.
 
     Attributes:
-        model: without control.
-        phases: as given.
-        switching: the switches and gaps; None without any.
-        holds: which of them hold in each phase, shape (phases, any), switches first.
-        hit: which are hit at the end of each phase and open again.
+        model: the model without control.
+        phases: the phases as given.
+        switching: the switches and gaps; None if there are none.
+        holds: mask of those that are active in each phase, shape (phases, any), switches first.
+        hit: mask of those with an impact at the end of each phase that open again.
     """
 
     model: Model
@@ -114,51 +114,52 @@ class Schedule(NamedTuple):
 
     @property
     def room(self) -> tuple[Room, ...]:
-        """How far the gaps are open, nothing without any."""
+        """The gaps as a limited function; empty without gaps."""
         if self.switching is None or not len(self.gaps):
             return ()
         return (Room(self.model.constraints),)
 
     def rows(self, which: np.ndarray) -> np.ndarray:
-        """Which rows of the model belong to some of the switches and gaps, shape (m,)."""
+        """Mask of the rows of given switches and gaps, shape (m,)."""
         assert self.switching is not None
         rows = self.switching.rows
         return (rows >= 0) & which[rows]
 
     def on(self, which: np.ndarray) -> np.ndarray:
-        """Which rows hold with these switches and gaps, shape (m,)."""
+        """Mask of the rows that are active with these switches and gaps, shape (m,)."""
         assert self.switching is not None
         return (self.switching.rows < 0) | self.rows(which)
 
     def motion(self, s: State, span: float) -> ConstrainedVectorField:
-        """The motion with all rows on, with scales measured at a state.
+        """The motion with all rows active, with scales measured at a state.
 
         Args:
-            s: the first state.
-            span: length of the motion [s].
+            s: the initial state.
+            span: duration of the motion [s].
         """
         dynamics = self.model.dynamics(lets_go=True)
         if self.switching is not None:
             dynamics = dynamics.with_rows(np.ones(dynamics.constraints.m, bool))
         dynamics = replace(dynamics, scales=measure(dynamics, s, span))
-        # corrections after a step; each squares the violation, and steps over an interval are long
+        # three corrections after a step: each squares the violation, and steps over an interval are
+        # long
         return ConstrainedVectorField(
             dynamics, Differentiable(Projection(), 3), jnp.asarray(ROUND_OFF)
         )
 
     def dense(self, k: int) -> Dynamics:
-        """The motion of a phase with dense rows, for states."""
+        """The dynamics of a phase with dense rows, for single states."""
         on = None if self.switching is None else self.on(self.holds[k])
         return dynamics_of(self.model, None, on)
 
     def flow(self, base: ConstrainedVectorField, which: np.ndarray) -> ConstrainedVectorField:
-        """The motion with these switches and gaps held."""
+        """The motion with these switches and gaps active."""
         if self.switching is None:
             return base
         return replace(base, dynamics=base.dynamics.with_rows(self.on(which)))
 
     def named(self, box: Bounds) -> tuple[str, ...]:
-        """Names of all that is limited, in the order of `limits`."""
+        """Names of all limited quantities, in the order of `limits`."""
         at = len(box.names) - len(box.rows)
         gaps = [self.model.constraints.owner(int(row))[0] for row in self.gaps]
         own = [f"room of {x}" for x in gaps], [f"force of {x}" for x in gaps]
@@ -166,7 +167,9 @@ class Schedule(NamedTuple):
         return (*box.names[:at], *own[0], *box.names[at:], *own[1], *turned)
 
     def passive(self, k: int) -> Model:
-        """The model of a phase: what holds as equations, without what is open or off."""
+        """The model of a phase, with active constraints as equations, without open gaps and
+        inactive switches.
+        """
         if self.switching is None:
             return self.model
         model, c = self.model, self.model.constraints
@@ -183,12 +186,12 @@ class Schedule(NamedTuple):
         return with_equations(reduced, on[rows], np.zeros(len(rows)), names)
 
     def limits(self, box: Bounds, k: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Limits of a phase (`Transcription.limits`): those of a user, then gaps that are open,
-        multipliers of those that are closed, and conditions of switches that wait.
+        """Limits of a phase (`Transcription.limits`): those given by the user, open gaps,
+        multipliers of closed gaps, and conditions of inactive switches.
 
         Args:
-            box: the limits of a user.
-            k: which phase.
+            box: the limits given by the user.
+            k: index of the phase.
         """
         if self.switching is None:
             return box.limits
@@ -201,7 +204,9 @@ class Schedule(NamedTuple):
         low, high = box.limits["limited"]
 
         def limited(shut, pushing, waits):
-            """Lowest and highest, where gaps may close, must push, and conditions are awaited."""
+            """Lowest and highest values, for given masks of closed gaps, pushing gaps and waiting
+            conditions.
+            """
             at = len(low) - len(box.rows)
             least = [low[:at], np.where(shut, -room, 0.0), low[at:], np.where(pushing, 0.0, -room)]
             most = [high[:at], room, high[at:], room]
@@ -211,7 +216,7 @@ class Schedule(NamedTuple):
         found = {**box.limits, "limited": limited(shut, shut, waits)}
         for place, other in (("limited first", k - 1), ("limited last", k + 1)):
             if 0 <= other < len(self.phases):
-                # what is hit or turned there is zero there by itself
+                # gaps and switches that change at this junction are zero there anyway
                 changed = (self.holds[other] != self.holds[k]) | self.hit[min(k, other)]
                 still = [
                     w and not changed[c.switch] for w, c in zip(waits, self.watched, strict=True)
@@ -223,8 +228,8 @@ class Schedule(NamedTuple):
         """The end of a phase.
 
         Args:
-            k: which phase.
-            problem: of that phase.
+            k: index of the phase.
+            problem: the problem of that phase.
             base: the motion with all rows.
         """
         end, c, last = self.phases[k].end, base.dynamics.constraints, k == len(self.phases) - 1
@@ -236,7 +241,7 @@ class Schedule(NamedTuple):
             met = self.rows(struck & ~before)
             e, one_way = self._restitutions(), ~np.isin(np.arange(c.m), c.position_rows)
             bounce = np.where(self.rows(self.hit[k]), e[switching.rows], 0.0)
-            # a gap with a restitution opens again, unless it closes without speed
+            # a gap with a restitution opens again after an impact, so it must close without speed
             smooth = e > 0
             smooth[: len(switching.switches)] = [
                 x.transition == "impact-free" for x in switching.switches
@@ -262,13 +267,15 @@ class Schedule(NamedTuple):
         )
 
     def _restitutions(self) -> np.ndarray:
-        """e of each switch and gap; 0 of a switch."""
+        """e of each switch and gap; 0 for a switch."""
         assert self.switching is not None
         found, first = self.switching.contacts, np.zeros(len(self.switching.switches))
         return first if found is None else np.concatenate([first, found.restitution])
 
     def _turning(self, k: int, i: int, off: int) -> SwitchCondition | float | None:
-        """What turns a switch at the end of a phase: a condition, a time, or what a user says."""
+        """The cause by which a switch changes at the end of a phase: a condition, a time, or a
+        user's statement.
+        """
         assert self.switching is not None
         switch = self.switching.switches[i]
         given, way = switch.conditions(off), "off" if off else "on"
@@ -288,14 +295,14 @@ class Schedule(NamedTuple):
 def schedule_of(
     model: Model, passive: Model, duration: object, switches: Sequence[Switch] | None, guess: object
 ) -> Schedule:
-    """The phases that a user gives.
+    """The phases from a user's arguments.
 
     Args:
         model: the model as given.
-        passive: without control.
-        duration: the phases, or the duration of a motion without any.
+        passive: the model without control.
+        duration: the phases, or the duration of a motion without phases.
         switches: as given; None for those of the model.
-        guess: of a motion without phases.
+        guess: for a motion without phases.
     """
     none = np.zeros((1, 0), bool)
     if not isinstance(duration, (list, tuple)) or not any(isinstance(x, Phase) for x in duration):
@@ -333,7 +340,7 @@ def schedule_of(
 
 
 def _marked(names: Sequence[str], chosen: Sequence[str], which: str) -> np.ndarray:
-    """Which of some names are chosen, by themselves or all rows of a gap by its name."""
+    """Mask of chosen names; the name of a gap selects all its rows."""
     rows = lambda name: [i for i, x in enumerate(names) if x == name or x.startswith(f"{name}[")]
     found = np.zeros(len(names), bool)
     for name in chosen:

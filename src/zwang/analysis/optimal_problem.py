@@ -1,4 +1,4 @@
-"""What an optimal control problem is given by: its ends, bounds, cost and first guess."""
+"""The arguments of an optimal control problem: end states, bounds, cost and initial guess."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ COSTS: dict[str, Callable] = {
 }
 """Costs by name: ∫ uᵀu dt, and the duration."""
 KINDS = {"state": "x", "control": "c", "force": "limited"}
-"""Words for what a bound may be of, and where `Bounds` has it."""
+"""Kinds of bounded quantities → their entry in `Bounds.limits`."""
 
 
 class Bounds(NamedTuple):
-    """What is limited.
+    """The limited quantities.
 
     Attributes:
         limits: lowest and highest "x", "c" (one per actuator) and "limited".
         functions: (q, v, u, t, p) → numbers that are limited.
-        rows: whose multipliers are limited.
+        rows: rows with limited multipliers.
         names: of all "limited" numbers.
     """
 
@@ -57,7 +57,7 @@ class Bounds(NamedTuple):
 
 
 def span_of(duration: object) -> tuple[float, float]:
-    """Least and most duration."""
+    """Least and greatest duration."""
     given = np.atleast_1d(real_array(duration, "optimal_control: duration"))
     if given.shape not in ((1,), (2,)) or not 0 < given[0] <= given[-1] < np.inf:
         raise ModelError(
@@ -68,7 +68,7 @@ def span_of(duration: object) -> tuple[float, float]:
 
 
 def law_of(acting: Inputs, given: object) -> tuple[Feedback, int]:
-    """The actuators as a law whose control is yet to be found, and their number."""
+    """The actuators as a law without a control function yet, and their number."""
     if acting.actuation is None or acting.directions is not None:
         raise ModelError(
             "optimal_control needs inputs= that are forces: a control law with actuators, names of "
@@ -88,7 +88,7 @@ def law_of(acting: Inputs, given: object) -> tuple[Feedback, int]:
 
 
 def state_pair(given: object, model: Model, what: str, free: bool = False) -> tuple:
-    """q and v of an end."""
+    """q and v of an end state."""
     if not isinstance(given, (tuple, list)) or len(given) != 2:
         raise ModelError(f"optimal_control: {what} is {shown(given)}, expected (q, v).")
     sizes = model.system.nq, model.system.nv
@@ -108,7 +108,7 @@ def state_pair(given: object, model: Model, what: str, free: bool = False) -> tu
 def refuse_off_constraints(
     model: Model, given: np.ndarray, found: State, what: str, otherwise: str = ""
 ) -> None:
-    """Raise where an end of the motion is not the state on the constraints next to it."""
+    """Raise if an end state of the motion differs from its projection onto the constraints."""
     moved = np.max(np.abs(np.concatenate([found.q, found.v]) - given))
     if moved > ACCEPTED_VIOLATION * (1 + np.max(np.abs(given))):
         raise ModelError(
@@ -118,7 +118,7 @@ def refuse_off_constraints(
 
 
 def end_of_motion(model: Model, dynamics: Dynamics, end: tuple, start: State, t: float) -> Goal:
-    """What is asked of the last state, as independent rows along the constraints there."""
+    """The conditions on the last state, as independent rows along the constraints there."""
     wanted = np.concatenate(end)
     asked = ~np.isnan(wanted)
     q, v = (
@@ -141,7 +141,9 @@ def end_of_motion(model: Model, dynamics: Dynamics, end: tuple, start: State, t:
 
 
 def free_directions(dynamics: Dynamics, s: State) -> np.ndarray:
-    """Changes of q and v that the constraints leave free, columns of shape (nq + nv,)."""
+    """A basis of the changes of q and v that the constraints leave free, columns of shape (nq +
+    nv,).
+    """
     nv = dynamics.system.nv
     N = np.asarray(functions.velocity_map(dynamics.system, s.q, s.t, dynamics.p))
     T = solve(dynamics, s).tangent.basis
@@ -149,7 +151,7 @@ def free_directions(dynamics: Dynamics, s: State) -> np.ndarray:
 
 
 def bounds_of(model: Model, acting: Inputs, law: Feedback, bounds: Mapping) -> Bounds:
-    """Bounds as given by a user, and the limits of the actuators."""
+    """Bounds given by a user, and the limits of the actuators."""
     states = chosen_outputs(model, None)[1] or ()
     lowest = {"x": np.full(len(states), -np.inf), "c": np.full(len(acting.names), -np.inf)}
     highest = {k: -x for k, x in lowest.items()}
@@ -196,7 +198,9 @@ def bounds_of(model: Model, acting: Inputs, law: Feedback, bounds: Mapping) -> B
 def _named(
     states: Sequence[str], controls: Sequence[str], constraints: Mapping[str, slice]
 ) -> dict[str, tuple[str, int | slice]]:
-    """What each name bounds, and its place there; a name of more than one thing says which."""
+    """The quantity and the index that each name of a bound refers to; an ambiguous name must state
+    its kind.
+    """
     in_order = lambda names: {name: i for i, name in enumerate(names)}
     groups = in_order(states), in_order(controls), constraints
     counted = Counter(name for places in groups for name in places)
@@ -226,8 +230,8 @@ def checked_cost(cost: object, model: Model, nu: int) -> Callable:
 
 
 class Guess(NamedTuple):
-    """Where the search for a phase begins: its grid, states at the nodes, the control's
-    coefficients, duration and begin [s].
+    """The initial guess of a phase: its grid, states at the nodes, coefficients of the control,
+    duration and initial time [s].
     """
 
     tau: np.ndarray
@@ -246,14 +250,15 @@ def waypoints(
     t0: float,
     nu: int,
 ) -> list[Guess]:
-    """Phases to begin with: states along waypoints, moved onto the constraints, without control.
+    """Initial guesses of the phases: states along waypoints, projected onto the constraints,
+    without control.
 
     Args:
-        problems: of the phases.
-        tau: ends of the intervals as parts of the duration.
+        problems: the problems of the phases.
+        tau: ends of the intervals as fractions of the duration.
         given: coordinates along each phase; None for a straight line.
         ends: the first and the last state.
-        durations, t0: of the phases, and begin of the first one [s].
+        durations, t0: durations of the phases, and initial time of the first one [s].
         nu: number of actuators.
     """
     nq = problems[0].flow.dynamics.system.nq
@@ -261,7 +266,7 @@ def waypoints(
     begins = t0 + np.concatenate([[0.0], np.cumsum(durations)])
     share = (begins - t0) / (begins[-1] - t0)
     corners = ends[0][:nq] + share[:, None] * (ends[1] - ends[0])[:nq]
-    # a waypoint where another phase begins or ends serves both
+    # a waypoint at a junction is used for both phases
     for k, own in enumerate(points):
         if own is not None:
             corners[k], corners[k + 1] = own[0], own[-1]
@@ -302,9 +307,9 @@ def _checked_guess(given: object, nq: int) -> np.ndarray:
 
 
 def _near(dynamics: Dynamics, q, rate, t):
-    """The state on the constraints next to coordinates that change at a rate."""
+    """The state on the constraints near given coordinates and their rate."""
     v = functions.as_velocity(dynamics.system, q, t, dynamics.p, rate)
-    # corrections that bring a guessed node near the constraints; it need not be on them
+    # corrections bring a guessed node near the constraints; it need not satisfy them exactly
     s = jax.lax.fori_loop(0, 20, lambda _, s: corrected(dynamics, s), State(q, v, t))
     return jnp.concatenate([s.q, s.v])
 
@@ -312,11 +317,11 @@ def _near(dynamics: Dynamics, q, rate, t):
 def refuse_infeasible(
     chain: Chain, found: Optimum, names: Sequence[tuple[str, ...]], states: list[str]
 ) -> None:
-    """Raise where no motion was found, with what is missed most.
+    """Raise if no motion was found, naming the constraint that is violated most.
 
     Args:
-        chain, found: where the solver ended.
-        names: of what is limited in each phase (`Schedule.named`).
+        chain, found: the program and the result of the solver.
+        names: of the limited quantities in each phase (`Schedule.named`).
         states: names of q and v.
     """
     if found.found or found.status in UNFINISHED:

@@ -1,5 +1,6 @@
-"""A branch of configurations followed over its parameter, step by certified step: where the
-parameter turns back, where branches meet, and the configurations at given values.
+"""Path following along a branch of configurations by certified steps: limit positions, where the
+parameter turns back, singular configurations, where branches meet, and the configurations at given
+values of the parameter.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from zwang.thresholds import (
 )
 
 FIRST = 0.2
-"""Length of the first step that is tried [1, in scaled directions]."""
+"""Length of the first attempted step [1, in scaled directions]."""
 STRIDES = (0.01, 0.02, 0.05, 0.1)
-"""How far behind a singular configuration a path is taken up again."""
+"""Distances behind a singular configuration at which a path is continued."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,8 +36,8 @@ class Limit:
     """A limit position: the parameter turns back here; the input cannot go further.
 
     Attributes:
-        q, t: where.
-        maximum: whether t is largest here.
+        q, t: configuration and parameter.
+        maximum: True if t has a maximum here, False for a minimum.
     """
 
     q: np.ndarray
@@ -49,8 +50,8 @@ class Meeting:
     """A singular configuration on the path, where branches may meet.
 
     Attributes:
-        q, t: where.
-        before, after: unit tangents in scaled directions on either side.
+        q, t: configuration and parameter.
+        before, after: unit tangents in scaled directions on both sides.
         smallest: smallest singular value of the rows there.
     """
 
@@ -63,15 +64,16 @@ class Meeting:
 
 @dataclasses.dataclass
 class Path:
-    """What `follow_branch` found.
+    """Result of `follow_branch`.
 
     Attributes:
-        q, t: configurations at the wanted values, in the order of the path, shapes (n, nq), (n,).
+        q, t: configurations at the requested values, in the order of the path, shapes (n, nq),
+            (n,).
         limits, meetings: limit positions and singular configurations, in order.
         zeros: for each watched function, the points where it changes sign.
-        steps: certified steps.
-        certified: whether every step was, between singular configurations.
-        ended: why it ended: "range", "limit", "singular", "closed", or "lost".
+        steps: number of steps.
+        certified: True if every step between singular configurations was certified.
+        ended: reason why it ended: "range", "limit", "singular", "closed", or "lost".
     """
 
     q: list[np.ndarray]
@@ -94,22 +96,22 @@ def follow_branch(
     at_limit: str = "stop",
     at_singular: str = "straight",
 ) -> Path:
-    """Follow the branch through a configuration until t has reached the last wanted value.
+    """Follow the branch through a configuration until t has reached the last requested value.
 
     Args:
         curve: the configurations.
         q, t: a point of it.
-        wanted: values of t at which the configuration is asked for, monotone.
+        wanted: values of t at which the configuration is requested, monotone.
         watch: functions of a point whose changes of sign are located.
-        at_limit: "stop", or "follow" the curve while t goes back, as often as it turns, until the
-            range ends or the curve closes.
-        at_singular: "stop", or go on "straight" along the smooth branch.
+        at_limit: "stop", or "follow" the curve through all limits until the range ends or the curve
+            closes.
+        at_singular: "stop", or continue "straight" along the smooth branch.
 
     Raises:
-        FreedomError: where the configurations are no curve.
+        FreedomError: if the configurations do not form a curve.
     """
     wanted = np.asarray(wanted, float)
-    # a path of one value may run in either direction; increasing t is taken
+    # a path to a single value may run in either direction; increasing t is chosen
     ahead = np.sign(wanted[-1] - t) or 1.0
     along = np.append(np.zeros(curve.dynamics.system.nv), ahead)
     frame = curve.frame(q, t, along)
@@ -118,15 +120,16 @@ def follow_branch(
         path.q.append(frame.q)
         path.t.append(t)
     first, widest, tried, h = frame, frame.smallest, np.inf, FIRST
-    # steps after which a path ends
+    # largest number of steps of a path
     for _ in range(20_000):
         segment, end, h = _next(path, frame, h)
-        # looking ahead costs a search, so that it is done only where rank is being lost: where the
-        # smallest singular value is far below the largest one that was met, or steps are short
+        # the search for a singular configuration ahead is expensive, so it is made only where rank
+        # is being lost: if the smallest singular value is far below its maximum so far, or if steps
+        # are short
         near = frame.smallest < 0.02 * widest or h < SMALL_PART
         if segment is None or (near and frame.smallest < 0.5 * tried):
             tried = frame.smallest
-            # at a singular configuration no step can be certified: it is jumped over along the
+            # at a singular configuration no step can be certified; the path jumps over it along the
             # tangent
             landed = _beyond(curve, path, frame, at_singular)
             if landed is not None:
@@ -150,12 +153,12 @@ def follow_branch(
 
 def _next(path: Path, frame: Frame, h: float) -> tuple[Segment | None, Frame, float]:
     """The longest certified step near h, its end, and the length to try after it."""
-    # the curve counts as lost where no longer step is certified
+    # the curve is lost if no step longer than this can be certified
     while h > RESOLVED:
         segment, ratio = frame.attempt(h)
         if segment is not None:
-            # next to a singular configuration a box may be narrower than round-off, so that its
-            # certificate is of no use
+            # near a singular configuration a box may be narrower than round-off, which makes its
+            # certificate useless
             with contextlib.suppress(LostError, FreedomError, np.linalg.LinAlgError):
                 end = segment.at(h)
                 path.steps += 1
@@ -165,7 +168,7 @@ def _next(path: Path, frame: Frame, h: float) -> tuple[Segment | None, Frame, fl
 
 
 def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool:
-    """Record what lies on a segment; whether the path ends on it."""
+    """Record the events and values on a segment; True if the path ends on it."""
     start, stop = segment.frame, segment.length
     turn = None
     # the parameter turns back inside the segment
@@ -185,7 +188,7 @@ def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool
     last, done = wanted[-1], False
     for a, before, b, after in pieces:
         grid = np.unique(wanted)
-        # values at the start of a segment were recorded by the one before
+        # values at the start of a segment were recorded with the previous segment
         low, high = min(before.t, after.t), max(before.t, after.t)
         inside = (
             grid[(grid > low) & (grid <= high)]
@@ -214,7 +217,7 @@ def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool
         if at_limit == "stop":
             path.ended = "limit"
             return True
-    # only after a limit can the path come back to its start
+    # the path can return to its start only after a limit
     if path.limits and _passes(segment, first, end):
         path.ended = "closed"
         return True
@@ -222,14 +225,14 @@ def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool
 
 
 def _place(segment: Segment, point: Frame) -> float:
-    """σ of a point of a segment, by its parameter t."""
+    """σ of a point of a segment, from its parameter t."""
     if point.t == segment.frame.t:
         return 0.0
     return zero_between(lambda s: segment.at(s).t - point.t, 0.0, segment.length)
 
 
 def _passes(segment: Segment, first: Frame, end: Frame) -> bool:
-    """Whether the first point of the path lies on a segment that runs as it did there."""
+    """True if a segment contains the first point of the path and has the same orientation there."""
     start = segment.frame
     if not min(start.t, end.t) <= first.t <= max(start.t, end.t) or start.t == end.t:
         return False
@@ -237,12 +240,12 @@ def _passes(segment: Segment, first: Frame, end: Frame) -> bool:
         return False
     there = segment.at_parameter(first.t, 0.5 * segment.length)
     apart = there.q - first.q
-    apart -= 2 * np.pi * np.round(apart / (2 * np.pi))  # angles count whole turns
+    apart -= 2 * np.pi * np.round(apart / (2 * np.pi))  # angles are equal modulo whole turns
     return bool(np.max(np.abs(apart)) < ROOT_OF_ROUND_OFF * (1 + np.max(np.abs(first.q))))
 
 
 def zero_between(function: Callable, low: float, high: float) -> float:
-    """A zero between two places of opposite sign."""
+    """A zero between two points of opposite sign."""
     fine = {"xtol": ROUND_OFF, "rtol": ROUND_OFF}
     return float(root_scalar(function, bracket=(low, high), method="brentq", **fine).root)
 
@@ -258,15 +261,15 @@ def _beyond(curve: Curve, path: Path, frame: Frame, at_singular: str) -> Frame |
             landed = curve.frame(q, t, frame.tangent)
         except (FreedomError, LostError, np.linalg.LinAlgError):
             continue
-        # far enough behind the singular configuration for steps to be certified again, on a branch
-        # that does not bend away
+        # far enough behind the singular configuration for certified steps, on a branch in the same
+        # direction
         if landed.smallest > 2 * frame.smallest and landed.tangent @ frame.tangent >= 0.9:
             break
     else:
         return None
     try:
         place = _least(frame, distance)
-    except LostError:  # a path that starts beside a singular configuration does not come to it
+    except LostError:  # a path that starts near a singular configuration does not reach it
         return None
     if place is None:
         return None
@@ -278,22 +281,22 @@ def _beyond(curve: Curve, path: Path, frame: Frame, at_singular: str) -> Frame |
 
 
 def _least(frame: Frame, distance: float) -> float | None:
-    """Where the smallest singular value is least along the tangent, up to a distance; None if
-    rank is not lost there.
+    """The distance along the tangent, up to a limit, at which the smallest singular value is least;
+    None if rank is not lost there.
     """
     away = lambda s: frame.curve.smallest(_corrected(frame, s)[2])
     place = float(np.asarray(fminbound(away, 0.0, distance, xtol=RESOLVED)))
     if away(place) > 0.5 * frame.smallest and away(place) > ALIKE:
         return None
-    for near in (1e-2 * distance, 1e-4 * distance):  # it falls and rises as |σ − place|
+    for near in (1e-2 * distance, 1e-4 * distance):  # it varies like |σ − place|
         low, high = away(place - near), away(place + near)
         place += near * (low - high) / (low + high)
     return place
 
 
 def _sampled(path: Path, frame: Frame, landed: Frame, wanted: np.ndarray) -> bool:
-    """Record the wanted values between both sides of a singular configuration; whether the last
-    one was among them.
+    """Record the requested values between the two sides of a singular configuration; True if the
+    last one was among them.
     """
     a, b = frame.t, landed.t
     inside = [t for t in np.unique(wanted) if min(a, b) < t <= max(a, b)]
@@ -308,8 +311,8 @@ def _sampled(path: Path, frame: Frame, landed: Frame, wanted: np.ndarray) -> boo
 
 
 def _corrected(frame: Frame, distance: float) -> tuple[np.ndarray, float, np.ndarray]:
-    """q, t and J of the point at a distance along the tangent, nearest to the straight line, where
-    rows may lose rank.
+    """q, t and J of the point nearest to the tangent line at a given distance, at which rows may
+    lose rank.
     """
     curve, tangent = frame.curve, frame.tangent
     n = np.zeros(frame.split.normal.shape[1])
@@ -321,7 +324,7 @@ def _corrected(frame: Frame, distance: float) -> tuple[np.ndarray, float, np.nda
         n = n - step
         if np.max(np.abs(step)) < FACTOR_ROUND_OFF:
             break
-    # a correction that is not small beside the stride means that the curve bends or ends
+    # a correction that is not small compared with the distance means that the curve bends or ends
     if not np.max(np.abs(n)) <= 0.2 * distance + AGREEMENT or not np.all(np.isfinite(tangent)):
         raise LostError("no branch goes straight on")
     y = frame.y(distance, n)

@@ -1,15 +1,15 @@
-"""Which velocity constraints are holonomic in disguise, and what can be reached: Frobenius' theorem
-for any number of Pfaffian forms, numerically.
+"""Integrability of velocity constraints and the reachable set: Frobenius' theorem for any number of
+Pfaffian forms, numerically.
 
-The rows R (v, ṫ) = 0 of a model that are linear in v allow the directions Δ = ker R of (q, t). The
-reachable set from a configuration is a manifold whose tangent space L is the smallest one that
-holds Δ and all Lie brackets of fields in it. Forms that vanish on L are integrable; the model is
+The rows R (v, ṫ) = 0 of a model that are linear in v admit the directions Δ = ker R of (q, t). The
+reachable set from a configuration is a manifold whose tangent space L is the smallest space that
+contains Δ and all Lie brackets of fields in Δ. Forms that vanish on L are integrable; the model is
 holonomic if L = Δ.
 
 L is computed without nested brackets. Along a random motion q(s) in Δ with the derivative Φ(s) of
-its flow, L is spanned by the directions Φ(s)⁻¹ Δ(q(s)): the expansion of each in s has the brackets
-as coefficients, of every order at once. Rows that are not linear in v allow a set of velocities
-instead; its fields are found by Newton's iteration from random ones, at ṫ = 1.
+its flow, L is spanned by the directions Φ(s)⁻¹ Δ(q(s)), because their expansions in s contain the
+brackets of all orders as coefficients. Rows that are not linear in v admit a set of velocities in
+place of Δ; its fields are found by Newton's iteration from random velocities, at ṫ = 1.
 
 References: Sussmann (1973), Trans. Amer. Math. Soc. 180, 171-188 (orbits); Sontag (1992), SIAM J.
 Control Optim. 30, 1400-1426 (random motions are enough, with probability one, for analytic models);
@@ -35,22 +35,22 @@ from zwang.stepping.explicit import equal_steps
 from zwang.thresholds import AGREEMENT, ALIKE, SOLUTION_ERROR
 
 STEPS = 96
-"""Steps of the fourth-order Runge-Kutta method along a random motion."""
+"""Number of steps of the fourth-order Runge-Kutta method along a random motion."""
 MOTIONS = 2
-"""Random motions; a direction counts that any of them shows."""
+"""Number of random motions; a direction counts if any of them shows it."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Reach:
-    """What linear velocity constraints leave reachable.
+    """The configurations that velocity constraints leave reachable.
 
     Attributes:
-        dimension: of the reachable set of configurations at fixed t, the accessible dimension.
+        dimension: of the reachable set of configurations at fixed t (the accessible dimension).
         directions: dimension of Δ at fixed t, the degrees of freedom of velocities.
-        integrable: constraints all rows of which are integrable, given all others.
-        rheonomic: those of them whose integral depends on t.
-        gap: largest singular value that counted as zero over the smallest that did not; far below
-            1 where the answer is clear.
+        integrable: constraints of which all rows are integrable, given all others.
+        rheonomic: integrable constraints whose integral depends on t.
+        gap: ratio of the largest singular value that counts as zero to the smallest that does not;
+            far below 1 if the decision is clear.
     """
 
     dimension: int
@@ -71,14 +71,14 @@ def _direction(dynamics: Dynamics, rows: np.ndarray, scale, x, w):
     """A direction of (q, t) in Δ: w projected in scaled directions, then moved to coordinates."""
     q, t = x[:-1], x[-1]
     R = _forms(dynamics, rows, q, t) * scale
-    # independent rows: their product is invertible along a generic motion
+    # the rows are independent, so their product is invertible along a generic motion
     allowed = scale * (w - R.T @ LU(R @ R.T).solve(R @ w))
     moved = dynamics.system.along(q, allowed[:-1], t, dynamics.p)
     return jnp.append(moved, allowed[-1])
 
 
 def _nonlinear_direction(dynamics: Dynamics, rows: np.ndarray, scale, x, w):
-    """A velocity that all rows allow, near w, as a direction of (q, t) with ṫ = 1."""
+    """A velocity near w that satisfies all rows, as a direction of (q, t) with ṫ = 1."""
     q, t, c, p = x[:-1], x[-1], dynamics.constraints, dynamics.p
 
     def step(_, v):
@@ -86,7 +86,7 @@ def _nonlinear_direction(dynamics: Dynamics, rows: np.ndarray, scale, x, w):
         slip = c.velocity_by_row(q, v, t, p)[rows]
         return v - scale[:-1] * (A.T @ LU(A @ A.T).solve(slip))
 
-    # steps of Newton's iteration towards velocities that rows which are not linear in v allow
+    # 12 steps of Newton's iteration toward a velocity that satisfies the nonlinear rows
     v = jax.lax.fori_loop(0, 12, step, scale[:-1] * w[:-1])
     return jnp.append(dynamics.system.along(q, v, t, p), 1.0)
 
@@ -97,7 +97,7 @@ def _field(linear: bool) -> Callable:
 
 @program
 def _motion(dynamics: Dynamics, rows, scale, x0, amplitude, phase, linear: bool):
-    """Places and derivatives of the flow along a motion, shapes (steps, n), (steps, n, n)."""
+    """Points and derivatives of the flow along a motion, shapes (steps, n), (steps, n, n)."""
     n, order = len(x0), jnp.arange(1, amplitude.shape[1] + 1)
 
     def rate(s, y):
@@ -106,7 +106,7 @@ def _motion(dynamics: Dynamics, rows, scale, x0, amplitude, phase, linear: bool)
         along = jax.jacfwd(field)(y[:n]) @ y[n:].reshape(n, n)
         return jnp.append(field(y[:n]), along)
 
-    # 1.5 m or rad per typical coordinate
+    # up to 1.5 m or rad in a typical coordinate
     found = equal_steps(rate, jnp.append(x0, jnp.eye(n)), 1.5, STEPS)
     return found[:, :n], found[:, n:].reshape(-1, n, n)
 
@@ -147,21 +147,21 @@ def reach(
     scale: np.ndarray,
     nonlinear: dict[str, slice] | None = None,
 ) -> Reach:
-    """What is reachable under the holonomic constraints and the velocity constraints.
+    """The reachable set under the holonomic constraints and the velocity constraints.
 
     Args:
         dynamics: the model.
-        s: where.
+        s: the state.
         linear: rows of the velocity constraints that are linear in v.
         scale: length of one unit of each velocity, shape (nv,).
-        nonlinear: rows of the velocity constraints that are not.
+        nonlinear: rows of the velocity constraints that are not linear in v.
     """
     c, every, bent = dynamics.constraints, np.append(scale, 1.0), nonlinear or {}
     R = np.asarray(_forms(dynamics, np.arange(c.m), s.q, s.t))
     owned = [*linear.values(), *bent.values()]
     wanted = np.concatenate([c.position_rows, *(np.arange(x.start, x.stop) for x in owned)])
     generic = R
-    if bent:  # their gradient may vanish at rest
+    if bent:  # the gradient of such rows may vanish at rest
         v = scale * np.random.default_rng(1911).standard_normal(len(scale))
         A = np.asarray(c.matrix(s.q, jnp.asarray(v), s.t, dynamics.p))
         generic = np.column_stack([A, R[:, -1]])
@@ -180,7 +180,7 @@ def reach(
 
 
 def _depends_on_time(dynamics: Dynamics, s: State, rows: slice) -> bool:
-    """Whether forms have a part along dt, here or nearby."""
+    """True if forms have a component along dt, here or nearby."""
     random, own = np.random.default_rng(1895), np.arange(rows.start, rows.stop)
     for size in (0.0, 0.3, 0.3):
         away = jnp.asarray(size * random.standard_normal(dynamics.system.nv))
@@ -206,14 +206,14 @@ def _velocities(dynamics: Dynamics, s: State, basis: np.ndarray) -> np.ndarray:
 def integral(
     dynamics: Dynamics, s: State, name: str, rows: slice, scale: np.ndarray
 ) -> Holonomic | None:
-    """The position constraint that an integrable velocity constraint stands for, 0 at s; None where
-    its rows are not integrable by themselves, or q̇ is not v.
+    """The position constraint equivalent to an integrable velocity constraint, zero at s; None if
+    its rows are not integrable separately, or if q̇ is not v.
 
         h(q, t) = y(1),   A q′ + a t′ = 0 along q(τ) = q + τ (q₀ − q) + n y, t(τ) = t + τ (t₀ − t)
 
-    n are fixed directions across the leaves, a is the part along dt. A path along a leaf from (q,
-    t) ends on the line q₀ + n y, at the same y for all places of the leaf, as Frobenius' theorem
-    has it.
+    n are fixed directions across the leaves, and a is the part along dt. By Frobenius' theorem, a
+    path along a leaf from (q, t) ends on the line q₀ + n y at the same y for all points of the
+    leaf.
     """
     system = dynamics.system
     if system.velocity_map is not None or system.offset is not None:
@@ -251,5 +251,5 @@ class Integral:
             along = A @ (self.q0 - q) + a * (self.t0 - t)
             return -LU(A @ self.across).solve(along)
 
-        # steps of the path on which an integral is defined
+        # 64 steps along the path that defines the integral
         return equal_steps(rate, jnp.zeros(len(self.rows)), 1.0, 64)[-1]

@@ -1,10 +1,10 @@
 """Constraints of planar mechanisms as quadratic equations, from which `homotopy.py` finds all
 configurations.
 
-With z = (coordinates that are no angles, cos θ, sin θ), hinges are linear rows of z, sliding joints
-and distances quadratic ones, and `cos² θ + sin² θ = 1` for each angle. The coefficients are found
-from values of φ at random places, and proven at others: a model whose rows are of another kind is
-left to random starts.
+With z = (coordinates other than angles, cos θ, sin θ), hinges are linear rows of z, sliding joints
+and distances are quadratic rows, and `cos² θ + sin² θ = 1` for each angle. The coefficients are
+fitted to values of φ at random points and verified at others. A model with rows of another kind is
+treated by random starts.
 """
 
 from __future__ import annotations
@@ -24,15 +24,17 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.thresholds import AGREEMENT, DERIVED, RESOLVED, ROOT_OF_ROUND_OFF, SOLUTION_ERROR
 
 MOST_LOOP_UNKNOWNS, MOST_EQUATIONS = 40, 10
-"""Sizes of z, and of what linear rows leave of it, 2¹⁰ paths, above which starts are random."""
+"""Largest size of z, and largest number of unknowns after elimination of linear rows, 2¹⁰ paths;
+larger problems use random starts.
+"""
 
 
 class Found(NamedTuple):
     """Configurations from all solutions of the equations.
 
     Attributes:
-        q: the real ones, shape (n, nq).
-        solutions: how many solutions there are, complex ones included.
+        q: the real configurations, shape (n, nq).
+        solutions: number of solutions, including complex ones.
         paths, failed: of the homotopy.
     """
 
@@ -57,15 +59,15 @@ def all_configurations(
     t: float,
     spread: float,
 ) -> Found | None:
-    """All configurations at given inputs, or None where the rows are not quadratic, too many, or
+    """All configurations at given inputs, or None if the rows are not quadratic or too many, or if
     their solutions are not isolated.
 
     Args:
         dynamics: the model without its inputs.
-        inputs: quantities with the values that are held.
-        q: a place nearby, for the scale of coordinates that are no angles.
+        inputs: quantities with their given values.
+        q: a configuration nearby, for the scale of coordinates other than angles.
         t: time [s].
-        spread: size of the region in which rows are looked at [unit of coordinates].
+        spread: size of the region in which rows are evaluated [unit of coordinates].
     """
     system = dynamics.system
     if system.velocity_map is not None or system.retract is not None:
@@ -76,7 +78,7 @@ def all_configurations(
         return None
     rows, places = residuals(dynamics, inputs, t), _places(angle, q, spread)
     held, rest = _angle_rows(rows, len(inputs), angle, places)
-    # forms are fitted to values, so rows of any joint serve if they prove to be quadratic
+    # forms are fitted to values, so rows of every joint are suitable if they are quadratic
     forms = _fitted(lambda q: rows(q)[rest], angle, places)
     if forms is None:
         return None
@@ -88,13 +90,13 @@ def all_configurations(
     square = square_system(reduced, along.shape[1])
     if square is None:
         return None
-    # random combinations add solutions, which all rows together sort out below
+    # random combinations have additional solutions, which the check of all rows below removes
     answer = solutions(square)
     off = lambda w: _values(reduced, w) / np.max(np.abs(reduced), axis=(1, 2))
     w = [x for x in answer.w if np.max(np.abs(off(x)), initial=0) < DERIVED * (1 + np.abs(x @ x))]
     beside = lambda x: np.max(np.abs(x.imag), initial=0.0) / (1 + np.abs(x).max())
     real = [x.real for x in w if beside(x) < ROOT_OF_ROUND_OFF]
-    if not along.shape[1]:  # linear rows alone fix everything
+    if not along.shape[1]:  # linear rows alone determine z
         real = [np.zeros(0)] if np.all(np.abs(reduced) < AGREEMENT) else []
         w = real
     places = np.array([_coordinates(point + along @ x, angle, held, q) for x in real])
@@ -102,7 +104,7 @@ def all_configurations(
 
 
 def _z(q: np.ndarray, angle: np.ndarray) -> np.ndarray:
-    """(coordinates that are no angles, cos, sin), for one q or many."""
+    """(coordinates other than angles, cos, sin), for one q or many."""
     return np.concatenate([q[..., ~angle], np.cos(q[..., angle]), np.sin(q[..., angle])], axis=-1)
 
 
@@ -111,13 +113,13 @@ def _coordinates(z: np.ndarray, angle: np.ndarray, held: list[_Input], q) -> np.
     found = np.array(q, float)
     found[~angle] = z[:rest]
     found[angle] = np.arctan2(z[rest + k :], z[rest : rest + k])
-    for x in held:  # in the turn that the input asks for
+    for x in held:  # choose the whole turn of the given input
         found[x.i] = x.value + (0.0 if x.j is None else found[x.j])
     return found
 
 
 def residuals(dynamics: Dynamics, inputs, t) -> Callable:
-    """φ, and of each input its value less the one that it is held at, as a function of q."""
+    """φ, and the difference between each input and its given value, as a function of q."""
     p = dynamics.p
 
     def rows(q):
@@ -128,18 +130,20 @@ def residuals(dynamics: Dynamics, inputs, t) -> Callable:
 
 
 def _places(angle: np.ndarray, q, spread: float) -> np.ndarray:
-    """Random places at which rows are looked at, three quarters of them to fit and one to prove."""
+    """Random points at which rows are evaluated, three quarters for the fit and one for its
+    verification.
+    """
     random, nz = np.random.default_rng(1779), len(angle) + int(angle.sum())
     count = (nz + 1) * (nz + 2) + 40
-    # as many as there are monomials, and more, so that the fit leaves a remainder to judge by
+    # more points than monomials, so that the remainder of the fit can be checked
     places = q + spread * random.uniform(-1, 1, (count, len(angle)))
     places[:, angle] = random.uniform(-np.pi, np.pi, (count, int(angle.sum())))
     return places
 
 
 def _angle_rows(rows: Callable, inputs: int, angle, places) -> tuple[list[_Input], np.ndarray]:
-    """Rows that hold an angle or the difference of two, as of slides and inputs, those of the
-    inputs first, and the indices of all others.
+    """Rows that prescribe an angle or the difference of two angles (from slides and inputs), those
+    of the inputs first, and the indices of all other rows.
     """
     both = jax.jit(jax.vmap(lambda q: (rows(q), jax.jacfwd(rows)(q))))
     value, A = (np.asarray(x) for x in both(places[:6]))
@@ -147,18 +151,18 @@ def _angle_rows(rows: Callable, inputs: int, angle, places) -> tuple[list[_Input
     for k in np.roll(np.arange(value.shape[1]), inputs):
         size = np.max(np.abs(A[0, k]), initial=0.0)
         slope = A[0, k] / (size if size else 1.0)
-        # coefficients below this times the largest are zero
+        # coefficients below this fraction of the largest are zero
         own = np.flatnonzero(np.abs(slope) > AGREEMENT)
         steady = np.allclose(A[:, k], A[0, k], atol=SOLUTION_ERROR * (1 + size))
         ones = len(own) in (1, 2) and np.allclose(np.abs(slope[own]), 1.0)
         opposed = len(own) == 1 or (len(own) == 2 and slope[own[0]] * slope[own[1]] < 0)
-        # what remains after the linear part has to be one constant, up to whole turns
+        # the remainder after the linear part must be constant up to whole turns
         base = value[:, k] / (size if size else 1.0) - places[:6] @ slope
         known = np.allclose(np.exp(1j * base), np.exp(1j * base[0]), atol=AGREEMENT)
         if not (steady and ones and opposed and known and np.all(angle[own])):
             rest.append(k)
             continue
-        # the coordinate that is held counts with +1, whichever way the row was written
+        # normalize the coefficient of the prescribed coordinate to +1
         sign = slope[own[0]]
         j = int(own[1]) if len(own) == 2 else None
         held.append(_Input(int(own[0]), j, float(-base[0] * sign)))
@@ -166,8 +170,8 @@ def _angle_rows(rows: Callable, inputs: int, angle, places) -> tuple[list[_Input
 
 
 def _turned_back(value: np.ndarray, places: np.ndarray, angle: np.ndarray) -> np.ndarray:
-    """Rows that were stated in axes that turn with a body, in fixed axes: a hinge's two rows are
-    quadratic in the first and linear in the second.
+    """Rows stated in body-fixed axes, transformed to fixed axes. The two rows of a hinge are
+    quadratic in body-fixed axes and linear in fixed axes.
     """
     linear = np.concatenate([np.ones((len(places), 1)), _z(places, angle)], axis=1)
     half, found, k = len(places) * 3 // 4, value.copy(), 0
@@ -176,7 +180,7 @@ def _turned_back(value: np.ndarray, places: np.ndarray, angle: np.ndarray) -> np
     def fits(r: np.ndarray) -> bool:
         coefficient = fitted.solve(r[:half])
         off = np.abs(linear[half:] @ coefficient - r[half:])
-        # largest error of a row at places that it was not fitted to, relative to its largest value
+        # largest relative error of a row at points that were not used for the fit
         return bool(np.max(off) < ROOT_OF_ROUND_OFF * max(np.max(np.abs(r)), 1e-300))
 
     while k + 1 < value.shape[1]:
@@ -198,8 +202,8 @@ def _turned_back(value: np.ndarray, places: np.ndarray, angle: np.ndarray) -> np
 
 
 def _monomials(z: np.ndarray, angles: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Products of (1, z) at many places, and the indices of their factors; sin² θ, which is
-    1 − cos² θ, is left out.
+    """Products of (1, z) at many points, and the indices of their factors, without sin² θ = 1 −
+    cos² θ.
     """
     full = np.concatenate([np.ones((len(z), 1)), z], axis=1)
     i, j = np.triu_indices(full.shape[1])
@@ -220,14 +224,14 @@ def _fitted(rows: Callable, angle, places) -> np.ndarray | None:
         return None
     forms = np.zeros((value.shape[1], nz + 1, nz + 1))
     forms[:, i, j] = coefficient.T / 2
-    # half of each product on either side, so that a square gets its whole coefficient
+    # half of each product on both sides of the diagonal; a square gets its full coefficient
     return forms + forms.transpose(0, 2, 1)
 
 
 def coefficients(products: np.ndarray, value: np.ndarray) -> np.ndarray | None:
-    """Coefficients of rows as sums of products, shape (products, rows), from their values at random
-    places; or of their squares, Q with φ² = Q − 2 c φ, as of distances: Q vanishes where φ does.
-    None where neither is such a sum at the places that were kept to prove it.
+    """Coefficients of rows as sums of products, shape (products, rows), fitted to values at random
+    points; or of their squares, as for distances: Q with φ² = Q − 2 c φ, which vanishes with φ.
+    None if neither fits at the points kept for verification.
     """
     half = len(products) * 3 // 4
     found = np.zeros((products.shape[1], value.shape[1]))
@@ -240,13 +244,13 @@ def coefficients(products: np.ndarray, value: np.ndarray) -> np.ndarray | None:
                 break
         else:
             return None
-    # coefficients of round-off would raise the rank, and with it the number of paths
+    # coefficients of round-off would increase the rank and thereby the number of paths
     found[np.abs(found) < AGREEMENT * np.max(np.abs(found), axis=0)] = 0.0
     return found
 
 
 def _angle_forms(held: list[_Input], angle: np.ndarray) -> np.ndarray:
-    """`cos² + sin² − 1` of each angle, and rows of those that are held, linear in cosines and
+    """`cos² + sin² − 1` of each angle, and rows of the prescribed angles, linear in cosines and
     sines.
     """
     rest, k = int((~angle).sum()), int(angle.sum())
@@ -254,7 +258,7 @@ def _angle_forms(held: list[_Input], angle: np.ndarray) -> np.ndarray:
     entries = [{(c, c): 1.0, (c + k, c + k): 1.0, (0, 0): -1.0} for c in cos.values()]
     for x in held:
         c, s, own = np.cos(x.value), np.sin(x.value), cos[x.i]
-        # (cos, sin) is that of the other angle, or of zero, turned by the value
+        # (cos, sin) equals that of the other angle, or of zero, rotated by the value
         first, second = {(0, own): 1.0}, {(0, own + k): 1.0}
         if x.j is None:
             first[0, 0], second[0, 0] = -c, -s
@@ -271,19 +275,19 @@ def _angle_forms(held: list[_Input], angle: np.ndarray) -> np.ndarray:
 
 
 def _sorted(forms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Linear forms and quadratic ones."""
+    """Linear forms, and quadratic forms."""
     size = np.max(np.abs(forms), axis=(1, 2))
     bent = np.max(np.abs(forms[:, 1:, 1:]), axis=(1, 2)) > AGREEMENT * size
     return forms[~bent & (size > 0)], forms[bent]
 
 
 def _affine(linear: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-    """z = point + along w from linear rows; None where they contradict each other."""
+    """z = point + along w from linear rows; None if they contradict each other."""
     n = linear.shape[1] - 1
     if not len(linear):
         return np.zeros(n), np.eye(n)
     A, r = 2 * linear[:, 0, 1:], -linear[:, 0, 0]
-    # closed loops bring redundant rows, so the rank decides and not the number of rows
+    # closed loops have redundant rows, so the rank decides and not the number of rows
     split = Decomposition(A, PLACED)
     point = split.solve(r)
     if np.max(np.abs(A @ point - r)) > ROOT_OF_ROUND_OFF * (1 + np.max(np.abs(r))):
@@ -292,7 +296,7 @@ def _affine(linear: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
 
 
 def _substituted(forms: np.ndarray, point: np.ndarray, along: np.ndarray) -> np.ndarray:
-    """Forms of (1, w); those that vanish are left out."""
+    """Forms of (1, w) that do not vanish."""
     change = np.zeros((len(point) + 1, along.shape[1] + 1))
     change[0, 0], change[1:, 0], change[1:, 1:] = 1.0, point, along
     found = np.einsum("ab,iac,cd->ibd", change, forms, change, optimize=True)
@@ -300,7 +304,7 @@ def _substituted(forms: np.ndarray, point: np.ndarray, along: np.ndarray) -> np.
 
 
 def square_system(forms: np.ndarray, k: int) -> np.ndarray | None:
-    """As many forms as unknowns: random combinations where there are more of them."""
+    """As many forms as unknowns: random combinations if there are more forms."""
     if k > MOST_EQUATIONS:
         return None
     upper = np.triu_indices(k + 1)
@@ -309,7 +313,7 @@ def square_system(forms: np.ndarray, k: int) -> np.ndarray | None:
     if rank < k:
         return None
     if rank > k or len(forms) > k:
-        # a square system is what paths are counted for; its other solutions are sorted out later
+        # the homotopy needs a square system; additional solutions are removed later
         mix = np.random.default_rng(1841).standard_normal((k, len(forms)))
         forms = np.einsum("ki,iab->kab", mix, forms)
     return forms

@@ -1,12 +1,13 @@
 """Constraints of one body in space as quadratic equations, from which `homotopy.py` finds all
-postures, as those of a platform on six legs.
+postures, for example of a platform on six legs.
 
-With the body's quaternion x and place r, and Study's parameters X = (x, y), y = ½ (0, r) ∘ x, all
-of |x|² R, |x|² r, |x|² R r and |x|² |r|² are quadratic forms of X where Study's condition x · y = 0
-holds. So are, times |x|², the squares of distances of its points from fixed ones, hinges and axes.
-Six such rows and the condition have at most 2⁷ common zeros in projective space; of six legs, 40 of
-them are postures and all others have x = 0. The forms are found from values of φ at random
-postures, and proven at others.
+Let x be the body's quaternion, r its position, and X = (x, y), y = ½ (0, r) ∘ x, Study's
+parameters. Then |x|² R, |x|² r, |x|² R r and |x|² |r|² are quadratic forms of X if Study's
+condition x · y = 0 holds. The rows of hinges and axes, and squared distances of body points from
+fixed points, are also quadratic forms if they are multiplied by |x|². Six such rows and the
+condition have at most 2⁷ common zeros in projective space; for six legs, 40 of them are postures
+and all others have x = 0. The forms are fitted to values of φ at random postures and verified at
+others.
 
 Reference: Husty (1996), An algorithm for solving the direct kinematics of general Stewart-Gough
 platforms, Mech. Mach. Theory 31, 365-379.
@@ -27,7 +28,9 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.thresholds import DERIVED, ROOT_OF_ROUND_OFF, SOLUTION_ERROR
 
 POSTURES = 160
-"""Random postures at which rows are looked at; a form of eight parameters has 36 coefficients."""
+"""Number of random postures at which rows are evaluated; a form of eight parameters has 36
+coefficients.
+"""
 
 
 def all_postures(
@@ -37,8 +40,8 @@ def all_postures(
     t: float,
     spread: float,
 ) -> Found | None:
-    """All postures of one body in space, or None where the model is another one, its rows are no
-    quadratic forms, or solutions are not isolated; the arguments are those of `all_configurations`.
+    """All postures of one body in space, or None if the model has other bodies, its rows are not
+    quadratic forms, or solutions are not isolated. The arguments are those of `all_configurations`.
     """
     random = np.random.default_rng(1891)
     x = random.standard_normal((POSTURES, 4))
@@ -61,7 +64,7 @@ def all_postures(
     forms[-1, :4, 4:] = 0.5 * np.eye(4)  # Study's condition
     forms = forms + forms.transpose(0, 2, 1)
     forms /= np.max(np.abs(forms), axis=(1, 2), keepdims=True)
-    # in axes of no meaning no solution is at infinity for its first parameter
+    # in random axes no solution is at infinity because of its first parameter
     axes = nearest_rotation(random.standard_normal((8, 8)))
     turned = np.einsum("ab,iac,cd->ibd", axes, forms, axes)
     square = square_system(turned, 7)
@@ -73,7 +76,7 @@ def all_postures(
         X = axes @ np.append(1.0, w)
         X /= X[np.argmax(np.abs(X))]
         off = np.max(np.abs(np.einsum("iab,a,b->i", forms, X, X)))
-        # A solution with |x · x| below this part of |X|² has x = 0, which is no rotation
+        # a solution with |x · x| below this fraction of |X|² has x = 0, which is not a rotation
         if off < DERIVED and abs(X[:4] @ X[:4]) > DERIVED * np.linalg.norm(X) ** 2:
             kept.append(X)
     real = [X.real for X in kept if np.max(np.abs(X.imag)) < ROOT_OF_ROUND_OFF]
@@ -82,7 +85,7 @@ def all_postures(
 
 
 def _is_one_body(dynamics: Dynamics, x: np.ndarray) -> bool:
-    """Whether the coordinates are a place and a quaternion that is kept at unit length."""
+    """True if the coordinates are a position and a quaternion of unit length."""
     system = dynamics.system
     if (system.nq, system.nv) != (7, 6) or system.velocity_map is None:
         return False

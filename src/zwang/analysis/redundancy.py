@@ -1,5 +1,5 @@
-"""Redundant rows: which smallest combinations of other rows imply them, which multipliers are
-unique, in which directions a model is free, and which joints with fewer rows would do.
+"""Redundant rows: the smallest combinations of other rows that imply them, unique multipliers, free
+directions of a model, and joints with fewer rows that suffice.
 
 Reference: Wojtyra and Frączek (2013), Comparison of selected methods of handling redundant
 constraints in multibody systems simulations, J. Comput. Nonlinear Dyn. 8, 021007.
@@ -20,12 +20,12 @@ from zwang.thresholds import DERIVED, SOLUTION_ERROR
 
 @dataclasses.dataclass(frozen=True)
 class Dependency:
-    """A redundant row as a combination of others, none of which can be left out.
+    """A redundant row as a minimal combination of others.
 
     Attributes:
-        row: constraint and row of the redundant one, counted from 0 within the constraint.
-        others: constraint, row and coefficient (rows at unit length in the metric of M⁻¹) of each
-            other one.
+        row: constraint and index of the redundant row, counted from 0 within the constraint.
+        others: constraint, index and coefficient (for rows of unit length in the metric of M⁻¹) of
+            each other row.
     """
 
     row: tuple[str, int]
@@ -33,7 +33,7 @@ class Dependency:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The constraints that take part, the redundant one first."""
+        """The constraints involved, the redundant one first."""
         return tuple(dict.fromkeys((self.row[0], *(name for name, _, _ in self.others))))
 
     def __str__(self) -> str:
@@ -49,10 +49,10 @@ class Dependency:
 
 @dataclasses.dataclass(frozen=True)
 class FreeMotion:
-    """A direction in which the constraints let a model move.
+    """A direction that the constraints leave free.
 
     Attributes:
-        name: the velocity that is 1 in it; those of the other free motions are 0.
+        name: the velocity that is 1 in it; the named velocities of the other free motions are 0.
         direction: all velocities, shape (nv,).
     """
 
@@ -62,11 +62,11 @@ class FreeMotion:
 
 @dataclasses.dataclass(frozen=True)
 class Suggestion:
-    """A joint with fewer rows that leaves the same freedom; tried.
+    """A joint with fewer rows that leaves the same degrees of freedom, as verified.
 
     Attributes:
-        joint, kind: which joint, and what it would become.
-        redundant_before, redundant_after: redundant rows of the whole mechanism.
+        joint, kind: name of the joint, and its proposed kind.
+        redundant_before, redundant_after: number of redundant rows of the whole mechanism.
     """
 
     joint: str
@@ -87,11 +87,11 @@ def dependencies(C: np.ndarray, row_slices: dict[str, slice], rank: int) -> tupl
     """One `Dependency` for each redundant row, in order.
 
     Args:
-        C: rows at unit length, shape (m, nv); rows that are round-off are zero.
+        C: rows of unit length, shape (m, nv); rows of round-off are zero.
         row_slices: rows of each constraint.
         rank: rank of C.
     """
-    # rows above which combinations are not looked for
+    # no search for combinations with more than 400 rows
     if rank == len(C) or len(C) > 400:
         return ()
     places = [(name, i) for name, s in row_slices.items() for i in range(s.stop - s.start)]
@@ -105,9 +105,12 @@ def dependencies(C: np.ndarray, row_slices: dict[str, slice], rank: int) -> tupl
 
 
 def _smallest(C: np.ndarray, i: int, others: list[int]) -> dict[int, float]:
-    """Few rows whose combination is row i: least sum of coefficients, then none superfluous."""
+    """A small set of rows whose combination is row i: the least sum of absolute coefficients,
+    without superfluous rows.
+    """
     basis = Decomposition(C).row_space.T
-    # coordinates in the row space, so that round-off outside of it makes nothing infeasible
+    # coordinates in the row space, so that round-off outside it does not make the program
+    # infeasible
     columns, target = (C[others] @ basis.T).T, basis @ C[i]
     answer = linprog(
         np.ones(2 * len(others)), A_eq=np.hstack([columns, -columns]), b_eq=target, method="highs"
@@ -129,7 +132,8 @@ def _smallest(C: np.ndarray, i: int, others: list[int]) -> dict[int, float]:
 
 
 def free_motions(basis: np.ndarray, velocities: tuple[str, ...]) -> tuple[FreeMotion, ...]:
-    """A basis of the free directions with one velocity 1 and the other chosen ones 0 in each.
+    """A basis of the free directions; in each, one of the chosen velocities is 1 and the others are
+    0.
 
     Args:
         basis: directions of velocities that span the null space of A, shape (dof, nv).
@@ -137,7 +141,7 @@ def free_motions(basis: np.ndarray, velocities: tuple[str, ...]) -> tuple[FreeMo
     """
     if not len(basis):
         return ()
-    # pivots of largest size, so that no entry of a direction is much larger than its own one
+    # the largest pivots, so that no entry of a direction is much larger than its chosen entry
     chosen = pivots(Decomposition(basis).row_space.T)
     directions = Decomposition(basis[:, chosen]).solve(basis)
     directions[np.abs(directions) < SOLUTION_ERROR * np.max(np.abs(directions))] = 0.0
@@ -154,15 +158,16 @@ LOOSER: dict[tuple[str, int], tuple[tuple[str, tuple[int, ...]], ...]] = {
     ("prismatic", 2): (("slot", (0,)),),
     ("revolute", 2): (("slot", (1,)),),
 }
-"""Kinds of joints that hold a part of the rows of another kind, in the plane (2) and in space (3),
-and which rows these are."""
+"""Kinds of joints with a subset of the rows of another kind, in the plane (2) and in space (3),
+with the indices of these rows.
+"""
 
 
 def suggestions(
     mechanism: Mechanism, C: np.ndarray, row_slices: dict[str, slice], rank: int
 ) -> tuple[Suggestion, ...]:
-    """Joints that can be made looser with fewer redundant rows and the same freedom, the best
-    first; each is tried by the rank of the rows that remain.
+    """Joints that can be replaced by less restrictive ones with fewer redundant rows and the same
+    degrees of freedom, the best first; each is verified by the rank of the remaining rows.
     """
     found, redundant = [], len(C) - rank
     for name, joint in mechanism.joints.items():

@@ -1,8 +1,8 @@
-"""An equilibrium in which some gaps are closed: which of them carry.
+"""Equilibria with closed gaps: search for the gaps that carry load.
 
-Gaps that are closed at a guess, and pushed shut there from rest, are equations of a search for
-balance. Where it ends beyond another gap, or goes down without end, that gap is closed, too; and
-then it is decided anew which of them push, `0 ≤ g̈ ⊥ λ ≥ 0`, until nothing changes.
+Gaps that are closed and loaded at the guess become equations of a search for balance. If the search
+violates another gap, or descends without end, that gap is closed as well. Then the active gaps are
+determined again, `0 ≤ g̈ ⊥ λ ≥ 0`, until nothing changes.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def resting(model: Model, q, t: float, params: PyTree, search: Callable[[Model, 
     """The balance of a model with gaps and dry friction near a guess.
 
     Args:
-        search: `(model, q)` → the equilibrium of a model with equations alone.
+        search: `(model, q)` → the equilibrium of a model without inequalities.
 
     Raises:
-        ModelError: if none is found, or friction slides where it was looked for.
+        ModelError: if none is found, or if friction slides during the search.
     """
     q, gaps = np.asarray(q, float), model.constraints.one_sided_rows
     dynamics = model.dynamics(params, lets_go=True)
-    # more searches than a few for each gap go round in circles
+    # after a few searches for each gap the iteration would only cycle
     for _ in range(4 * (len(gaps) + 1)):
         mode = mode_of(model, q, None, t, params)
         if sliding := [name for name, how in mode.held.items() if how == "slides"]:
@@ -68,8 +68,8 @@ def resting(model: Model, q, t: float, params: PyTree, search: Callable[[Model, 
 
 
 def _unique(model: Model, dynamics: Dynamics, mode: Mode, found: Equilibrium) -> dict[str, bool]:
-    """Whether the force of each constraint is determined, gaps that are closed and do not push
-    included: those may push in another distribution of the same forces.
+    """By name, True if the force of a constraint is determined. Closed gaps without load are
+    included, because they may carry load in another distribution of the same forces.
     """
     from scipy.optimize import linprog
 
@@ -82,11 +82,11 @@ def _unique(model: Model, dynamics: Dynamics, mode: Mode, found: Equilibrium) ->
     rows, acting = np.concatenate([rows, gaps[shut], given]), mode.on.copy()
     acting[given] = True
     null = problem.metric.rows(problem.A[rows]).dependencies
-    # what does not push can only push more
+    # the force of a gap without load can only increase
     idle = -null[np.isin(rows, gaps) & ~mode.on[rows]]
     multipliers = np.zeros(c.m)
     multipliers[acting] = found.multipliers
-    for x in spent:  # and friction that gives all it may only less
+    for x in spent:  # and the force of friction at its limit can only decrease
         load = lambda y, x=x: x.law.limit(dynamics.p, x.load(dynamics.p, y))
         beyond = -np.asarray(jax.grad(load)(jnp.asarray(multipliers)))
         beyond[x.indices] -= mode.sliding[x.indices] / 2
@@ -108,7 +108,9 @@ def _problem(dynamics: Dynamics, q, t: float, gaps: np.ndarray) -> ContactProble
 
 
 def _beyond(dynamics: Dynamics, q, t: float, gaps: np.ndarray) -> list[int]:
-    """The gap that is negative by most, beside its length in the mass metric, if one is."""
+    """The gap with the largest violation, relative to its row length in the mass metric, if there
+    is one.
+    """
     problem = _problem(dynamics, q, t, gaps)
     depth = -problem.phi[gaps] / np.maximum(problem.length[gaps], 1e-300)
     return [int(gaps[np.argmax(depth)])] if len(gaps) and np.max(depth) > _depth(problem) else []
@@ -136,12 +138,12 @@ def _first_reached(dynamics: Dynamics, mode: Mode, q, t: float, gaps: np.ndarray
 def _closed(
     model: Model, mode: Mode, q, t: float, params: PyTree, dynamics: Dynamics, rows: list[int]
 ) -> np.ndarray:
-    """The coordinates with further gaps closed, and those that this would make negative."""
+    """The coordinates after closing further gaps, and the gaps that would become negative then."""
     gaps, on = model.constraints.one_sided_rows, mode.on.copy()
     for _ in gaps:
         on[rows] = True
         equations = with_equations(model, on, mode.sliding, mode.names)
-        # friction holds velocities, not places
+        # friction constrains velocities, not positions
         q = np.asarray(placed(equations, equations.dynamics(params), q, None, t, "equilibrium").q)
         rows = [i for i in _beyond(dynamics, q, t, gaps) if not on[i]]
         if not rows:

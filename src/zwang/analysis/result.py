@@ -1,4 +1,4 @@
-"""What results of analyses have in common: they print, plot and save."""
+"""The interface of all results of analyses: they can be printed, plotted and saved."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from zwang.analysis.continuation import Continuation
 
 TABLES = (".nc", ".csv", ".parquet")
-"""Endings of files for what is known over an input."""
+"""File extensions for results that are tables over an input."""
 MOST_TABLE_ROWS = 40
-"""Coordinates that are listed; the dataset holds all."""
+"""Largest number of coordinates that are printed; the dataset contains all."""
 
 
 class AbstractResult(abc.ABC):
-    """What an analysis has found: it prints, plots and saves.
+    """The result of an analysis, which can be printed, plotted and saved.
 
     Attributes:
-        formats: endings of files that it can be saved as.
+        formats: file extensions in which it can be saved.
     """
 
     formats: ClassVar[tuple[str, ...]] = (".nc",)
@@ -40,14 +40,14 @@ class AbstractResult(abc.ABC):
     @property
     @abc.abstractmethod
     def dataset(self) -> xr.Dataset:
-        """All of it, by name."""
+        """All quantities by name."""
 
     def save(self, path: Path | str) -> Path:
-        """Write `dataset` as NetCDF (`.nc`), all or nothing; what is known over an input also as a
-        table (`.csv`, `.parquet`) with units in its heading.
+        """Write `dataset` as NetCDF (`.nc`), atomically; results over an input also as a table
+        (`.csv`, `.parquet`) with units in its heading.
 
         Raises:
-            ModelError: for another ending, or a folder that does not exist.
+            ModelError: for another extension, or a folder that does not exist.
         """
         return save(self.dataset, path, self.formats)
 
@@ -55,14 +55,14 @@ class AbstractResult(abc.ABC):
         return str(self)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """HTML for a notebook."""
         return present("notebook_of_result", self)
 
 
 def dataset_of(
     model: Model, variables: Mapping, coords: Mapping | None = None, **attrs: object
 ) -> xr.Dataset:
-    """Variables of a model by name, with its coordinates' and velocities' names along their
+    """Variables of a model by name, with the names of coordinates and velocities along their
     axes.
     """
     import xarray as xr
@@ -73,31 +73,31 @@ def dataset_of(
 
 
 def with_unit(name: str, unit: str) -> str:
-    """A label of an axis."""
+    """The label of an axis with its unit."""
     return f"{name} [{unit or MODEL_UNITS}]"
 
 
 def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows of cells in columns, indented."""
+    """Rows of cells, aligned in columns and indented."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         yield "  " + "  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip()
 
 
 def shortened(rows: list[Sequence[str]], what: str) -> Iterable[str]:
-    """The first rows, and how many more there are."""
+    """The first rows, and the number of those left out."""
     yield from table(rows[: MOST_TABLE_ROWS + 1])
     if len(rows) > MOST_TABLE_ROWS + 1:
         yield f"  and {len(rows) - MOST_TABLE_ROWS - 1} more {what}"
 
 
 def rounded(x: float) -> str:
-    """A number with nine digits; what is round-off beside one as 0."""
+    """A number with nine digits; round-off relative to one is shown as 0."""
     return f"{x if abs(x) > ROUND_OFF else 0.0:.9g}"
 
 
 def eigenvalue_picture(values: Sequence[np.ndarray], labels: Sequence[str], title: str) -> Picture:
-    """Sets of eigenvalues in the complex plane, a marker each."""
+    """Sets of eigenvalues in the complex plane, with a different marker each."""
     curves = [
         Curve(np.real(x), np.imag(x), label if len(values) > 1 else "", width=0.0, marker="o")
         for x, label in zip(values, labels, strict=True)
@@ -118,12 +118,12 @@ PARTS: tuple[tuple[str, bool | None, str, tuple[float, ...]], ...] = (
     ("unstable", False, "#d55e00", (5.2, 2.0)),
     ("open", None, "#6e7781", (1.2, 2.0)),
 )
-"""Parts of a branch by verdict, and the color and dashes of their lines."""
+"""Verdicts on parts of a branch, with the color and dashes of their lines."""
 
 
 def branch_picture(branch: Continuation, coordinates: Sequence[str]) -> Picture:
-    """Coordinates over the parameter: stable parts drawn through, unstable ones dashed, parts whose
-    verdict is open dotted.
+    """Coordinates over the parameter: stable parts solid, unstable parts dashed, undecided parts
+    dotted.
     """
     system = branch.model.system
     names = list(system.coordinates)
@@ -141,7 +141,7 @@ def branch_picture(branch: Continuation, coordinates: Sequence[str]) -> Picture:
         if branch.special:
             at = [x.value for x in branch.special], [x.q[i] for x in branch.special]
             curves.append(Curve(*at, width=0.0, marker="s", color="#8250df"))
-        # a label at the top of a panel would stand in the legend
+        # a label at the top of a panel would overlap the legend
         middle = 0.5 * (np.min(q) + np.max(q))
         below = [x.q[i] > middle for x in branch.special]
         labels = [

@@ -1,12 +1,13 @@
-"""Sensitivities: results that equations define, as functions of parameters that JAX differentiates.
+"""Sensitivities: results defined by equations, as differentiable functions of parameters.
 
-Of r(x, p) = 0 with a known solution x* at p*,
+For r(x, p) = 0 with a known solution x* at p*,
 
     x(p) = x* − J⁺ r(x*, p),    dx = −J⁺ r_p dp,    J = ∂r/∂x at x*, p*, held
 
-has the exact value and first derivatives at p*, wherever p moves r within the range of J; rows may
-be redundant. What J leaves free, as places along a symmetry, stays as near as possible. Each
-analysis states its equations, and all derivatives of results by parameters are these.
+has the exact value and first derivatives at p* if p changes r within the range of J; rows may be
+redundant. Components in the null space of J, such as the position along a symmetry, change as
+little as possible. Each analysis states its equations, and all derivatives of results by parameters
+follow in this way.
 """
 
 from __future__ import annotations
@@ -26,19 +27,20 @@ from zwang.inputs.arrays import AnyArray
 from zwang.thresholds import DERIVED, ROOT_OF_ROUND_OFF
 
 LEFT_FREE = ROOT_OF_ROUND_OFF**0.5
-"""Largest entry of what J leaves free at an unknown that it determines, and singular value of J,
-beside the largest, that counts as zero at a special point, which is known to the root of round-off.
+"""Threshold for zero, the fourth root of round-off: for entries of the null space of J at an
+unknown that J determines, and for singular values of J, relative to the largest, at a special
+point, which is known only to the square root of round-off.
 """
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Root:
-    """A solution of equations, and how it moves.
+    """A solution of equations, and its dependence on parameters.
 
     Attributes:
-        x: the solution, polished.
+        x: the solution, to round-off.
         inverse: J⁺.
-        free: what J leaves free, orthonormal rows.
+        free: an orthonormal basis of the null space of J, in rows.
     """
 
     x: np.ndarray
@@ -50,20 +52,20 @@ class Root:
         return jnp.asarray(self.x) - jnp.asarray(self.inverse) @ residual
 
     def determines(self, i: int) -> bool:
-        """Whether the equations determine an unknown."""
+        """True if the equations determine an unknown."""
         return bool(np.all(np.abs(self.free[:, i]) < LEFT_FREE))
 
 
 def with_slope(residual: Callable) -> Callable:
-    """r and J at once, one program, as each operation would be one by itself otherwise."""
+    """r and J in one program; otherwise each operation would be a program."""
     return jax.jit(lambda x, *given: (residual(x, *given), jax.jacfwd(residual)(x, *given)))
 
 
 def root(both: Callable, x, *given, steps: int = 2) -> Root:
-    """The solution near x, by steps of Newton's iteration that make it exact to round-off.
+    """The solution near x, corrected to round-off by steps of Newton's iteration.
 
     Args:
-        both: (x, *given) → r, J, as `with_slope` makes it.
+        both: (x, *given) → r, J, as returned by `with_slope`.
         given: arrays that r depends on.
     """
     found, x = None, np.asarray(x, float)
@@ -77,14 +79,14 @@ def root(both: Callable, x, *given, steps: int = 2) -> Root:
 
 
 def held(x, J: np.ndarray, unit: np.ndarray, threshold: float = DERIVED) -> Root:
-    """A solution with its matrix, whose rows are measured by `unit`."""
+    """A solution with its matrix J, with rows scaled by `unit`."""
     rows = Decomposition(unit[:, None] * J, threshold)
     return Root(x, rows.inverse * unit, rows.kernel.conj().T)
 
 
 def row_units(jacobian: Callable, x: np.ndarray) -> np.ndarray:
-    """One over the greatest length of each row of J here and nearby: at a special point a row may
-    vanish, which must not be blown up to unit length.
+    """The inverse of the greatest length of each row of J here and nearby. At a special point a row
+    may vanish, and must not be scaled to unit length.
     """
     own = np.linalg.norm(jacobian(x), axis=1)
     nearby = lengths_nearby(lambda away: jacobian(x + away), len(x))
@@ -93,24 +95,24 @@ def row_units(jacobian: Callable, x: np.ndarray) -> np.ndarray:
 
 
 def lengths_nearby(jacobian: Callable, n: int) -> np.ndarray | float:
-    """Greatest length of each row of J at two random places, given by how far they are away."""
+    """Greatest length of each row of J at two random points; `jacobian` takes the displacement."""
     random, length = np.random.default_rng(1839), 0.0
     for _ in range(2):
-        # distance [1, in the units of the unknowns] at which rows that all but vanish are measured
+        # rows that almost vanish are measured at a distance of 0.1 [units of the unknowns]
         own = np.linalg.norm(jacobian(0.1 * random.standard_normal(n)), axis=1)
         length = np.fmax(length, np.where(np.isfinite(own), own, 0.0))
     return length
 
 
 def fold(equations: Callable) -> Callable:
-    """The equations of a place where solutions y of r(y, s) = 0 turn back over s,
+    """The equations of a fold, at which solutions y of r(y, s) = 0 turn back over s,
 
         r(y, s) = 0,    r_y n = 0,    n·n* = 1,
 
-    as a function of z = (s, y, n), of n*, and of what r depends on beside y and s. A limit position
-    of a mechanism is one over its input, a dead point of an output one over that output, an end of
-    a workspace one over inputs along a line, a fold or branch point of equilibria one over a
-    parameter.
+    as a function of z = (s, y, n), of n*, and of the other arguments of r. Examples are a limit
+    position of a mechanism (over its input), a dead point of an output (over that output), the
+    boundary of a workspace (over inputs along a line), and a fold or branch point of equilibria
+    (over a parameter).
     """
 
     def residual(z, null, *given):
@@ -122,12 +124,12 @@ def fold(equations: Callable) -> Callable:
 
 
 def near_fold(equations: Callable, here, there, s, y, null) -> tuple[Root, Any]:
-    """A fold at the parameters of a result, and its z = (s, y, n) at others.
+    """A fold at the parameters of a result, and its z = (s, y, n) at other parameters.
 
     Args:
         equations: dynamics → the function r(y, s).
-        here, there: the dynamics at the parameters of the result, and at others.
-        s, y, null: the fold as it was found, and the direction of y that turns back.
+        here, there: the dynamics at the parameters of the result, and at other parameters.
+        s, y, null: the fold that was found, and the null direction of y.
     """
     with outside_of_programs():
         found = root(

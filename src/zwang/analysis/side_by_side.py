@@ -1,6 +1,6 @@
-"""One acceleration by eight principles of mechanics, side by side.
+"""Comparison of eight principles of mechanics for one acceleration.
 
-| method | unknowns | what it solves | fails at |
+| method | unknowns | equations | fails at |
 |---|---|---|---|
 | Newton-Euler | n + m | `[M −Aᵀ; A 0] [v̇; λ] = [F; b]` | redundant rows, rank loss |
 | Lagrange multipliers | m | `(A M⁻¹Aᵀ) λ = b − A a` | redundant rows, rank loss, singular M |
@@ -11,7 +11,7 @@
 | null space | n − r | `R Rᵀ (M v̇ − F) = 0`, orthonormal R | nothing; a decision of rank |
 | Udwadia-Kalaba | none | `v̇ = a + A⊕ (b − A a)` | nothing; singular M needs its form |
 
-Γ follows from the choice of r dependent velocities, those that column pivoting takes first.
+Γ follows from the choice of r dependent velocities, the first ones of column pivoting.
 Reference: review of the Udwadia-Kalaba approach, section 6.
 """
 
@@ -42,10 +42,10 @@ class Principle:
 
     Attributes:
         name: of the method.
-        acceleration: v̇, shape (nv,); None where it fails.
+        acceleration: v̇, shape (nv,); None if it fails.
         unknowns: numbers that it solves for.
         operations: multiplications and additions of its linear algebra, in leading order.
-        failure: why it gives no acceleration; empty otherwise.
+        failure: reason why it gives no acceleration; empty otherwise.
     """
 
     name: str
@@ -72,8 +72,8 @@ class SideBySide:
         return max(self.differences().values())
 
     def differences(self) -> dict[str, float]:
-        """Largest difference from the acceleration of Udwadia and Kalaba, relative to its largest
-        entry, by method, for those that give one.
+        """By method, the largest difference from the acceleration of Udwadia and Kalaba, relative
+        to its largest entry, for methods that give an acceleration.
         """
         reference = self.principles[-1].acceleration
         assert reference is not None
@@ -113,11 +113,11 @@ class _Problem:
         return scipy.linalg.solve(self.M, self.F, assume_a="pos")
 
     def split(self) -> tuple[np.ndarray, np.ndarray]:
-        """Γ and c with `v̇ = Γ s + c` for any s, by the rows and columns that pivoting takes."""
+        """Γ and c with `v̇ = Γ s + c` for any s, from the rows and columns chosen by pivoting."""
         n, r = len(self.F), self.rank
         dependent, chosen = self.order[:r], self.order[r:]
-        # independent rows by pivoting as well, as redundant ones would make the block below
-        # singular
+        # independent rows are also chosen by pivoting, because redundant rows would make the block
+        # below singular
         rows = _pivoted(self.A.T)[1][:r] if r else np.zeros(0, int)
         A = self.A[rows]
         G, c = np.zeros((n, n - r)), np.zeros(n)
@@ -244,7 +244,7 @@ def side_by_side(model: Model, q, v, t=0.0, *, params=None) -> SideBySide:
         >>> print(side_by_side(model, q=[1.0, 0.0], v=[0.0, 2.0]))
     """
     instance(model, Model, "side_by_side: model", "a zw.Model")
-    # textbook principles are stated for ideal constraints
+    # the principles of textbooks assume ideal constraints
     if model.servo is not None or any(c.nonideal for c in model.constraints.members):
         raise ModelError(
             f"{model.name}: side_by_side compares ideal constraints without a servo; take "

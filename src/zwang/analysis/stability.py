@@ -1,13 +1,15 @@
-"""The verdict on an equilibrium or a steady motion: do small deviations stay small?
+"""Stability of an equilibrium or a steady motion: the verdict whether small deviations stay small.
 
 Eigenvalues of the linear equations decide where their real parts differ from zero by more than
 their round-off. On the imaginary axis
 
-- an equilibrium whose potential has a strict minimum there is stable if no force feeds energy in
-  (Lagrange and Dirichlet), the potential being followed beyond its Hessian where that vanishes;
-- a family of equilibria to which all else returns is stable, whatever feeds energy in meanwhile;
+- an equilibrium at a strict minimum of the potential is stable if no force supplies energy
+  (Lagrange and Dirichlet); in directions in which the Hessian vanishes, the potential is evaluated
+  at a distance;
+- a family of equilibria to which all other deviations return is stable, even if forces supply
+  energy meanwhile;
 - a multiple eigenvalue with fewer eigenvectors lets deviations grow with time;
-- everything else, as gyroscopic stability or a steady motion, is judged by the linear equations.
+- in all other cases, such as gyroscopic stability and steady motions, the linear equations decide.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
 
 FREQUENCY_FLOOR = 1e-12
-"""Rate [1/s] of a system without any stiffness or damping."""
+"""Rate [1/s] assigned to a system without any stiffness or damping."""
 
 MOVING = (
     "open: eigenvalues at one state of a motion do not decide how deviations grow; those of "
@@ -55,7 +57,9 @@ SINGULAR = (
 
 
 class Verdict(NamedTuple):
-    """Whether small deviations stay small, None where this is open, and the same in words."""
+    """The verdict: `stable` is True if small deviations stay small and None if this is undecided;
+    `words` states it in words.
+    """
 
     stable: bool | None
     words: str
@@ -94,12 +98,12 @@ def _by_potential(linear: Linearization, A, K, error) -> Verdict:
     curvature, V = principal(K)
     allowed = np.einsum("ik,ij,jk->k", np.abs(V), error[n:, :n], np.abs(V))
     seen = np.abs(curvature) > allowed
-    for i in range(n):  # beside the curvature in the same direction, some way off
+    for i in range(n):  # relative to the curvature at a distance in the same direction
         if abs(curvature[i]) <= 1e-3 * np.max(np.abs(curvature)) or n == 1:
             seen[i] &= abs(curvature[i]) > DERIVED * curvature_aside(here, V[:, i])
     A = A.copy()
     A[n:, :n] = -(V[:, seen] * curvature[seen]) @ V[:, seen].T
-    # velocities per unit of the largest rate, so that they have the size of positions
+    # velocities divided by the largest rate, so that they have the size of positions
     unit = np.concatenate([np.ones(n), np.full(n, _rate(A))])
     A, error = (x * unit / unit[:, None] for x in (A, error))
     linearly = _by_eigenvalues(A, error)
@@ -117,7 +121,7 @@ def _by_potential(linear: Linearization, A, K, error) -> Verdict:
     if np.min(curvature[seen], initial=1.0) < 0:
         if linearly.stable is None:
             return linearly
-        # gyroscopic forces hold what the potential does not, until something dissipates
+        # gyroscopic forces stabilize a maximum of the potential only without dissipation
         still = linearly.stable and max(abs(fed[0]), abs(fed[1])) <= AGREEMENT
         words = "open: gyroscopic forces hold it to first order, and other forces do work"
         return linearly if still else Verdict(None, words)
@@ -137,20 +141,22 @@ def _by_potential(linear: Linearization, A, K, error) -> Verdict:
 
 
 def _free(linear: Linearization, stays: bool = False) -> Verdict:
-    """Nothing brings some coordinates back: a push makes them drift, unless something brakes."""
+    """The verdict for coordinates without a restoring force: they drift after a push unless a force
+    brakes them.
+    """
     names = [name for x in linear.modes().members if x.kind == "free" for name in x.names]
     what = ", ".join(dict.fromkeys(names)) or "some coordinates"
     return Verdict(stays, f"neutral: nothing brings {what} back")
 
 
 def _drifts(linear: Linearization) -> bool:
-    """Whether free modes are what eigenvalues leave open: of rolling bodies at rest, say."""
+    """True if free modes are the undecided eigenvalues, as for rolling bodies at rest."""
     zero = [x for x in linear.modes().members if x.kind == "free"]
     return bool(zero) and bool(np.all(_push_aside(linear)))
 
 
 def _push_aside(linear: Linearization) -> list[bool]:
-    """Whether forces still balance some way along each direction without force."""
+    """For each direction without force, True if forces still balance at a distance along it."""
     A, n = linear.A, linear.here.tangent.Y.shape[1]
     still = A[n:, :n]
     flat = []
@@ -164,8 +170,9 @@ def _push_aside(linear: Linearization) -> list[bool]:
 
 
 def _braked_aside(linear: Linearization, free: np.ndarray) -> bool:
-    """Whether a brake that vanishes here acts some way off, on motions along directions that no
-    force resists here: one that is linear in the velocity, as others do not stop a drift.
+    """True if a damping force that vanishes here acts at a distance on motions along directions
+    without resistance here. Only damping that is linear in the velocity counts, because other
+    damping does not stop a drift.
     """
     n, here = len(free), linear.here
     resisted = linear.A[n:, n:] @ free
@@ -175,7 +182,7 @@ def _braked_aside(linear: Linearization, free: np.ndarray) -> bool:
             there = aside(here, along, DISTANCES_ASIDE[0])
             if there is None:
                 continue
-            # speeds at which a brake that is linear in the velocity has one coefficient
+            # damping that is linear in the velocity has the same coefficient at both speeds
             small, large = (resistance(here, there, along, x) for x in (1e-5, 1e-4))
             if small < 0 and abs(small) > 0.5 * abs(large):
                 return True
@@ -188,14 +195,14 @@ def _rate(A: np.ndarray) -> float:
 
 
 def _by_eigenvalues(A: np.ndarray, error: np.ndarray) -> Verdict:
-    """The verdict of the linear equations, known to an error of each entry of A."""
+    """The verdict of the linear equations, given an error bound of each entry of A."""
     if not len(A):
         return STABLE
     values, margin = _with_margins(A, error)
     if np.any(np.real(values) > margin):
         return UNSTABLE
     rate, critical = _rate(A), values[np.real(values) >= -margin]
-    # rates are measured so that positions and velocities have the same size
+    # time is scaled so that positions and velocities have the same size
     even = balanced(A)
     S = even / max(rate, np.max(np.abs(even)))
     while len(critical):
@@ -208,7 +215,7 @@ def _by_eigenvalues(A: np.ndarray, error: np.ndarray) -> Verdict:
 
 
 def _with_margins(A: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues, and how far their real parts may be off."""
+    """Eigenvalues, and error bounds of their real parts."""
     values, left, right = eigenvectors(A)
     overlap = np.abs(np.einsum("ik,ik->k", left.conj(), right))
     off = np.einsum("ik,ij,jk->k", np.abs(left), error, np.abs(right))
@@ -218,22 +225,22 @@ def _with_margins(A: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def _staying(A: np.ndarray, error: np.ndarray) -> int:
-    """How many eigenvalues do not certainly decay: as many as a family of equilibria has
-    dimensions, if all other deviations return to it.
+    """Number of eigenvalues that do not certainly decay. It equals the dimension of a family of
+    equilibria if all other deviations return to the family.
     """
     values, margin = _with_margins(A, error)
     return int(np.sum(np.real(values) >= -margin))
 
 
 def _coupled(S: np.ndarray, value: complex, rate: float) -> bool:
-    """Whether eigenvalues that coincide share eigenvectors, so that deviations grow with time."""
+    """True if coinciding eigenvalues share eigenvectors, so that deviations grow with time."""
     size = rate / max(spectral_radius(S), 1e-300)
     near = lambda x: abs(x - value / size) <= ALIKE * rate / size
     return coupling(S, near) > ALL_BUT_ZERO
 
 
 def _round_off(linear: Linearization) -> np.ndarray:
-    """Round-off of each entry of A, by the terms that it is the sum of and the symmetry in them."""
+    """Round-off of each entry of A, from the terms of its sum and the accuracy of the symmetry."""
     here, field = linear.here, linear.along
     d = here.varied(field)
     forces = ConstrainedState(

@@ -1,9 +1,9 @@
-"""`zw.analysis.stable_inversion`: the bounded motion that meets servo constraints whose zero
-dynamics grow.
+"""`zw.analysis.stable_inversion`: the bounded motion that meets servo constraints with unstable
+zero dynamics.
 
-Forward in time a servo with unstable zero dynamics runs away, whatever its gains. Over a maneuver
-from rest to rest there is one motion that does not: it begins along directions that grow, before
-what is asked for begins (pre-actuation), and ends along directions that decay. Its control is a
+Integrated forward in time, a servo with unstable zero dynamics diverges for all gains. For a
+maneuver from rest to rest, exactly one motion stays bounded: it begins along growing directions
+before the maneuver (pre-actuation), and ends along decaying directions. Its control is a
 feedforward, which a time-varying regulator stabilizes.
 
 Source: Devasia, Chen and Paden (1996), Nonlinear inversion-based output tracking, IEEE Trans.
@@ -47,23 +47,23 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MOST_NODES = 2000
-"""Nodes at which refinement ends."""
+"""Number of nodes at which refinement ends."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class StableInversion(AbstractResult):
-    """What `stable_inversion` found; `print` says it, `.plot()` draws it.
+    """Result of `stable_inversion`; `str()` prints it, `.plot()` draws it.
 
     Attributes:
         passive: the model without control.
-        servo: what it follows.
-        span: when what is asked for begins and ends [s].
+        servo: the servo constraints.
+        span: beginning and end of the maneuver [s].
         t, q, v, u: motion and control at the nodes, shapes (nodes,), (nodes, nq), (nodes, nv) and
             (nodes, nu).
         eigenvalues: of the zero dynamics at the start [1/s].
-        pre_actuation, post_actuation: how long before the span the actuators begin to act, and how
-            long after it they go on [s].
-        error: largest error of a step beside the motion, or of the control between nodes.
+        pre_actuation, post_actuation: time for which the actuators act before the span, and after
+            it [s].
+        error: largest relative error of a step, or of the control between nodes.
     """
 
     passive: Model
@@ -84,7 +84,7 @@ class StableInversion(AbstractResult):
         Args:
             Q, R: weights of all coordinates and velocities, and of the actuators.
         """
-        # instants at which gains along the motion are computed; between them they are interpolated
+        # gains are computed at up to 80 instants and interpolated between them
         count = min(len(self.t), 80)
         at = np.unique(np.linspace(0, len(self.t) - 1, count).round().astype(int))
         q, v, t = self.q[at], self.v[at], self.t[at]
@@ -94,7 +94,7 @@ class StableInversion(AbstractResult):
         """The feedforward with its regulator as a control law.
 
         Args:
-            Q, R: as of `regulator`.
+            Q, R: as in `regulator`.
             limits: of the actuators.
         """
         found = self.regulator(Q, R)
@@ -105,7 +105,7 @@ class StableInversion(AbstractResult):
 
     @property
     def model(self) -> Model:
-        """The model under `feedback()`, to be simulated from `q[0]`, `v[0]` at `t[0]`."""
+        """The model under `feedback()`, for a simulation from `q[0]`, `v[0]` at `t[0]`."""
         return self.with_law(self.feedback())
 
     def with_law(self, law: Feedback) -> Model:
@@ -125,7 +125,9 @@ class StableInversion(AbstractResult):
 
     @opens_in_scripts
     def plot(self) -> Picture:
-        """Controls and coordinates over time; what is asked for happens between the marks."""
+        """Plot controls and coordinates over time, with marks at the beginning and the end of the
+        maneuver.
+        """
         nu, system = self.u.shape[1], self.passive.system
         several = lambda names: names if len(names) > 1 else [""]
 
@@ -179,25 +181,25 @@ def stable_inversion(
         ẋ = f(x) + g(x) u(x) on Z,    start on the unstable, end on the stable manifold of rest
 
     Args:
-        model: the model; its own servo is what is followed if none is given.
+        model: the model; its own servo is used if none is given.
         servo: servo constraints at their relative degree (`with_found_degrees(...).servo`); gains
-            play no part, as the constraints hold exactly.
-        q, v: a state near rest at the start, shapes (nq,) and (nv,); v is zero if left out.
-        span: when what is asked for begins and ends [s]; outside of it the servo constraints do not
+            have no influence, because the constraints hold exactly.
+        q, v: a state near equilibrium at the start, shapes (nq,) and (nv,); v is zero by default.
+        span: beginning and end of the maneuver [s]; outside it the servo constraints must not
             depend on time.
-        before, after: how long the motion may begin before the span and end after it [s]; by
-            default until 1e-10 of a deviation is left.
-        rtol: largest error of a step between nodes beside the motion, and of the control between
-            them; nodes are doubled until it is met.
-        nodes: number of steps within the span to begin with.
+        before, after: largest time of the motion before and after the span [s]; by default until a
+            deviation has decayed to 1e-10.
+        rtol: largest relative error of a step between nodes, and of the control between them; the
+            number of nodes is doubled until it is met.
+        nodes: initial number of steps within the span.
         params: parameters that differ from the model's.
 
     Returns:
         A `StableInversion`: `.t`, `.q`, `.v`, `.u`, `.pre_actuation`, `.feedback()`, `.model`.
 
     Raises:
-        ModelError: where the motion does not begin or end at rest, where the zero dynamics neither
-            decay nor grow, or where the iteration does not converge.
+        ModelError: if the motion does not begin and end at rest, if the zero dynamics neither decay
+            nor grow, or if the iteration does not converge.
 
     Example:
         >>> found = zw.analysis.stable_inversion(model, servo, q0, span=(0.0, 2.0))
@@ -263,21 +265,23 @@ def stable_inversion(
 
 
 def _changed(u: np.ndarray, rest: np.ndarray) -> np.ndarray:
-    """Nodes at which a control acts, beside what it is at rest."""
+    """Mask of the nodes at which a control differs from its value at rest."""
     change = np.abs(u - rest)
-    # a control acts where it has changed by one thousandth of its largest change
+    # a control counts as different if it has changed by one thousandth of its largest change
     return np.any(change * 1000 > np.max(change, initial=0.0), axis=1)
 
 
 def _reach(rest: RestOnZ, sign: float) -> float:
-    """Time in which the slowest deviation that grows (+1) or decays (−1) changes by `RESOLVED`."""
+    """Time in which the slowest growing (+1) or decaying (−1) deviation changes by the factor
+    `RESOLVED`.
+    """
     rates = sign * np.real(rest.eigenvalues)
     return float(-np.log(RESOLVED) / np.min(rates[rates > 0])) if np.any(rates > 0) else 0.0
 
 
 def _error_between(t: np.ndarray, u: np.ndarray, joints: tuple[float, float]) -> float:
-    """Error of the control between nodes beside its size: that of every other node by the rest,
-    which is larger by 2 to the power of the splines' order.
+    """Relative error of the control between nodes, estimated by the interpolation of every second
+    node from the others, whose error is larger by 2 to the power of the splines' order.
     """
     from scipy.interpolate import PPoly
 

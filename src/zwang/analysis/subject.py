@@ -1,4 +1,4 @@
-"""What an analysis works on: a model or a mechanism, with its coordinates and points by name."""
+"""The subject of an analysis: a model or a mechanism, with its coordinates and points by name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from zwang.mechanism.relative_pose import wrapped
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """A coordinate, or several, as a function that is equal to another one of the same."""
+    """One or several coordinates as a function. Functions of the same coordinates are equal."""
 
     index: int | tuple[int, ...]
 
@@ -42,9 +42,9 @@ class Quantity:
 
     Attributes:
         name: in results.
-        value: `(q, t, p)` → number or place.
-        unit: "" where it is unknown.
-        turning: whether it is an angle that is known up to whole turns only.
+        value: `(q, t, p)` → number or position.
+        unit: "" if it is unknown.
+        turning: True if it is an angle that is determined only up to whole turns.
     """
 
     name: str
@@ -55,13 +55,13 @@ class Quantity:
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """A model without control and drives, at a start.
+    """A model without control and drives, with an initial configuration.
 
     Attributes:
         model: the model.
         q: coordinates on the constraints, shape (nq,).
         params: parameters that differ from the model's.
-        mechanism: what the model was made of, or None.
+        mechanism: the mechanism that the model was built from, or None.
     """
 
     model: Model
@@ -92,7 +92,7 @@ class Subject:
             joint, _, coordinate = (
                 (given, "", "") if given in made.joints else given.rpartition(".")
             )
-            # "joint" or "joint.coordinate", for joints that have several
+            # "joint", or "joint.coordinate" for a joint with several coordinates
             if joint in made.joints:
                 ends = made.compiled.joints.of(joint, coordinate or None, ())
                 value = made.compiled.joints.coordinate(ends)
@@ -104,7 +104,7 @@ class Subject:
         )
 
     def point(self, given, what: str) -> Quantity:
-        """A place: "body.point" of a mechanism, a body of the plane or of space by the names of
+        """A position: "body.point" of a mechanism, a body in the plane or in space by the names of
         its coordinates, or a function.
 
         Raises:
@@ -130,7 +130,9 @@ class Subject:
 
 @dataclasses.dataclass(frozen=True)
 class Follows:
-    """φ = x(q) − w(t); of equal parts equal, so that a second analysis compiles nothing."""
+    """φ = x(q) − w(t). Objects with equal parts are equal, so that a second analysis needs no
+    compilation.
+    """
 
     quantity: Callable
     motion: Callable | None
@@ -143,7 +145,7 @@ class Follows:
 
 
 def with_inputs(model: Model, inputs: tuple[tuple[Quantity, Callable | None], ...]) -> Model:
-    """The model with inputs as further constraints; a motion of None is t itself."""
+    """The model with inputs as additional constraints; a motion of None is t itself."""
     further = [
         Holonomic(Follows(x.value, motion, x.turning), name=f"input {x.name}", unit=x.unit or ())
         for x, motion in inputs
@@ -154,19 +156,21 @@ def with_inputs(model: Model, inputs: tuple[tuple[Quantity, Callable | None], ..
 def subject_of(
     given, q, params: PyTree, where: str, *, t=0.0, keep_drives=False, place=True
 ) -> Subject:
-    """The subject of an analysis, with q put onto the constraints.
+    """The subject of an analysis, with q projected onto the constraints.
 
     Args:
-        given: a `zw.Model`, or a `zw.Mechanism`, whose own start is taken unless q is given.
-        q: coordinates near the configuration meant; None for a mechanism's own.
+        given: a `zw.Model`, or a `zw.Mechanism`, whose initial configuration is used unless q is
+            given.
+        q: coordinates near the desired configuration; None for that of a mechanism.
         params: parameters that differ from the model's.
-        where: the function called, for messages.
+        where: name of the calling function, for messages.
         t: time [s], of a model whose constraints depend on it.
-        keep_drives: whether a mechanism's drives stay, as for a motion over time.
-        place: whether q is put onto the constraints.
+        keep_drives: keep a mechanism's drives, as for a motion over time.
+        place: project q onto the constraints.
 
     Raises:
-        ModelError: for rows that are not holonomic, or a start that cannot be assembled.
+        ModelError: for rows that are not holonomic, or an initial configuration that cannot be
+            assembled.
     """
     instance(given, (Model, Mechanism), f"{where}: model", "a zw.Model or zw.Mechanism")
     mechanism = None
@@ -183,7 +187,7 @@ def subject_of(
                 f"{where}: q is missing: give the coordinates of a configuration on the branch "
                 "meant, q=..."
             )
-    # velocity constraints make the configuration depend on the way there
+    # with velocity constraints the configuration depends on the path
     for name, constraint in model.constraints.owners.items():
         if not constraint.level.has_phi:
             raise ModelError(
@@ -212,8 +216,8 @@ def _with_rates(value: Callable, dynamics: Dynamics, q, v, a, t):
 
 
 def quantity_rates(quantity: Quantity, dynamics: Dynamics, q, v, a, t) -> tuple[np.ndarray, ...]:
-    """A quantity, its rate and its acceleration per unit of t, along a motion at t; at many
-    instants where t has an axis of them.
+    """A quantity, its rate and its acceleration per unit of t, along a motion at t; for many
+    instants if t has an axis of samples.
     """
     if np.ndim(t):
         return mapped(_with_rates, (quantity.value, dynamics), q, v, a, t)

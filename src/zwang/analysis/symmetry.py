@@ -1,19 +1,19 @@
-"""Symmetries of a model: motions `q̇ = c + B q` that carry solutions into solutions.
+"""Symmetries of a model: flows of `q̇ = c + B q` that map solutions to solutions.
 
-Such fields cover translations, rotations of everything about an axis, and the spin of a body about
-an axis of symmetry, in joint angles as well as with quaternions. A steady motion (relative
-equilibrium) is a motion along one of them: a disk that rolls, a governor that turns, a bicycle at
-constant speed. Among all fields (c, B) those are found, by linear algebra on random samples, that
+Such fields include translations, rotations of the whole model about an axis, and the spin of a body
+about an axis of symmetry, in joint angles as well as in quaternions. A steady motion (relative
+equilibrium) is a motion along one of them: a rolling disk, a rotating governor, a bicycle at
+constant speed. Linear algebra on random samples finds all fields (c, B) that
 
-1. keep the mass matrix (isometries): `∂M·Ξ + Gᵀ M + M G = 0`, G being the rate of v along Ξ;
+1. keep the mass matrix (isometries): `∂M·Ξ + Gᵀ M + M G = 0`, where G is the rate of v along Ξ;
 2. keep the constraint manifold, and the accelerations on it.
 
-Beside a steady motion a state is carried back by the flow of −Ξ, and then along the symmetries
-until it is as near to the steady state as they can bring it:
+The deviation of a state from a steady motion is measured after the state is moved back by the flow
+of −Ξ, and then along the symmetries as near as possible to the steady state:
 
     q′ = g⁻¹ q,    Pᵀ T⁺ (q′ ⊖ q₀, v′ − v₀) = 0,    P: directions of the symmetries
 
-so that where a wheel is, and which way it heads, does not count as a deviation.
+so that the position and the heading of a wheel, for example, do not count as deviations.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
 
 MOST_TRIED_STATES = 60
-"""Most random configurations or states that fields are tried at; a sample leaves as many fewer
-fields as it has conditions, some ten."""
+"""Largest number of random configurations or states at which fields are tested. Each sample reduces
+the number of fields by its number of conditions, about ten.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,9 +51,9 @@ class Symmetries:
     """The symmetries of a model near a state.
 
     Attributes:
-        base: the generator with unit rate of time, zero where the model does not depend on time;
-            None where time cannot be made up for.
-        fields: those that leave time alone, with a leading axis of k.
+        base: the generator with unit rate of time, zero if the model does not depend on time; None
+            if no field compensates for the dependence on time.
+        fields: the generators without a rate of time, with a leading axis of k.
     """
 
     base: Generator | None
@@ -68,13 +69,14 @@ class Symmetries:
         return self.base.plus(self.fields, rates)
 
     def rates(self, dynamics: Dynamics, s: State, w) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients of the generator that moves a state as the motion does, and what is left of
+        """Coefficients of the generator that moves a state like the motion, and the remainder of
         (v, w), shape (2 nv,).
 
-        Several generators may give v: the one is taken that gives w best, as a rotation of
-        everything is no shift along v. Of those that agree in both, such as the turn of a sleeping
-        top about its own axis and about the vertical, it is the one that turns velocities least,
-        so that deviations are seen in the axes that v is written in.
+        If several generators give v, the one that fits w best is chosen; this distinguishes a
+        rotation of the whole model from a translation along v. If several agree in both, such as
+        the rotation of a sleeping top about its own axis and about the vertical, the one that
+        rotates velocities least is chosen, so that deviations refer to the axes in which v is
+        expressed.
         """
         assert self.base is not None
         directions, nv = self.directions(dynamics, s, w), dynamics.system.nv
@@ -93,7 +95,7 @@ class Symmetries:
         return found, left - directions @ found
 
     def directions(self, dynamics: Dynamics, s: State, w) -> np.ndarray:
-        """How each field moves (ξ, v), shape (2 nv, k)."""
+        """Direction of (ξ, v) under each field, shape (2 nv, k)."""
         each = [direction(dynamics, s, w, member(self.fields, i)) for i in range(self.k)]
         return np.array(each).reshape(self.k, 2 * dynamics.system.nv).T
 
@@ -104,22 +106,22 @@ def member(fields: Generator, i: int) -> Generator:
 
 
 def direction(dynamics: Dynamics, s: State, w, field: Generator) -> np.ndarray:
-    """How a field moves (ξ, v), shape (2 nv,)."""
+    """Direction of (ξ, v) under a field, shape (2 nv,)."""
     xi, turned, _ = along_field(dynamics, s, jnp.asarray(w), field)
     return np.concatenate([xi, turned])
 
 
 def symmetries(dynamics: Dynamics, here: ConstrainedState) -> Symmetries:
-    """The symmetries that all samples near a state agree on."""
+    """The symmetries common to all samples near a state."""
     isometric = _isometries(dynamics, here.state)
     samples = itertools.chain([here], _nearby(dynamics, here))
     kept = _agreed(_changes(dynamics, sample, isometric) for sample in samples)
-    # the last coefficient is the rate of time; one combination has it, if any, all others none
+    # the last coefficient is the rate of time; at most one combination has such a rate
     time = kept[-1]
     still = kept @ _null(time[None]) if kept.shape[1] else kept
     flat = isometric @ still[:-1]
     base = None
-    # largest rate of change, relative to that of a general field, that counts as none
+    # DERIVED: largest rate of time that counts as zero
     if np.linalg.norm(time) > DERIVED:
         base = _unpacked(dynamics, isometric @ (kept @ time / (time @ time))[:-1])
     made = [_unpacked(dynamics, flat[:, i]) for i in range(flat.shape[1])]
@@ -132,20 +134,20 @@ def symmetries(dynamics: Dynamics, here: ConstrainedState) -> Symmetries:
 
 
 def _candidates(dynamics: Dynamics) -> np.ndarray:
-    """Which entries of B are tried, shape (nq, nq): all, or those inside each body where names say
-    which coordinates belong to one ("wheel.x").
+    """Mask of the entries of B that are tested, shape (nq, nq): all, or those within each body if
+    the names of coordinates contain the body ("wheel.x").
     """
     nq, names = dynamics.system.nq, dynamics.system.coordinates
     bodies = [name.rpartition(".")[0] for name in names]
     if all(bodies):
         return np.array([[a == b for b in bodies] for a in bodies])
-    # most entries of (c, B) that are tried
+    # at most 2500 entries of (c, B) are tested
     allowed = nq * (nq + 1) <= 2500
     return np.full((nq, nq), allowed)
 
 
 def _unpacked(dynamics: Dynamics, flat: np.ndarray) -> Generator:
-    """(c, B) from the entries that are tried."""
+    """(c, B) from the tested entries."""
     nq, tried = dynamics.system.nq, _candidates(dynamics)
     B = np.zeros((nq, nq))
     B[tried] = flat[nq:]
@@ -153,9 +155,9 @@ def _unpacked(dynamics: Dynamics, flat: np.ndarray) -> Generator:
 
 
 def _agreed(samples: Iterator[np.ndarray]) -> np.ndarray:
-    """Orthonormal columns that rows of all samples take to zero, until further samples agree; none
-    if the samples end before. One sample after the other decides how many they are, and all of
-    them together give them.
+    """An orthonormal basis of the null space of the rows of all samples, in columns; empty if the
+    samples end before they agree. The samples one by one determine its dimension, and all samples
+    together the basis.
     """
     first = next(samples)
     kept, agreeing, every = _null(first), 0, [first]
@@ -166,15 +168,16 @@ def _agreed(samples: Iterator[np.ndarray]) -> np.ndarray:
         agreeing = agreeing + 1 if left.shape[1] == kept.shape[1] else 0
         kept = kept @ left
         every.append(rows)
-        # four samples at least, of which the last two have left all fields that earlier ones left
+        # at least four samples, of which the last two have not reduced the fields further
         if agreeing >= 2 and i >= 3:
-            # what one sample nearly keeps, and others do not, has turned the columns of the first
+            # recompute the basis from all samples, because fields that a single sample nearly keeps
+            # perturb it
             return Decomposition(np.vstack(every)).right[:, len(kept) - kept.shape[1] :]
     return np.zeros((first.shape[1], 0))
 
 
 def _isometries(dynamics: Dynamics, s: State) -> np.ndarray:
-    """Fields that keep M and the manifold of coordinates, as columns (c, tried entries of B)."""
+    """Fields that keep M and the manifold of coordinates, as columns (c, tested entries of B)."""
     random, nv = np.random.default_rng(1736), dynamics.system.nv
 
     def samples():
@@ -186,15 +189,15 @@ def _isometries(dynamics: Dynamics, s: State) -> np.ndarray:
 
 
 def _mass_changes(dynamics: Dynamics, q, t) -> np.ndarray:
-    """What each unit entry of (c, B) changes of M, and how it leaves the manifold of coordinates,
-    at one configuration.
+    """The change of M by each unit entry of (c, B), and the part outside the manifold of
+    coordinates, at one configuration.
     """
     nv, nq = dynamics.system.nv, dynamics.system.nq
     i, j = np.nonzero(_candidates(dynamics))
     q = np.asarray(q)
     N, dN, M, dM = (np.asarray(x) for x in frames(dynamics, jnp.asarray(q), t))
     back = Decomposition(N).inverse
-    # each column of Ξ: the unit vectors for c, and q_j in place i for the entries of B
+    # columns of Ξ: the unit vectors for c, and q_j in entry i for the entries of B
     unit = np.eye(nq)
     Xi = np.hstack([unit, unit[:, i] * q[j]])
     G = -np.einsum("ai,ibk,kx->abx", back, dN, Xi, optimize=True)
@@ -207,7 +210,7 @@ def _mass_changes(dynamics: Dynamics, q, t) -> np.ndarray:
 
 
 def _changes(dynamics: Dynamics, at: ConstrainedState, isometric: np.ndarray) -> np.ndarray:
-    """What each isometry, and time, changes of the constraints and of the acceleration, shape
+    """The change of the constraints and of the acceleration by each isometry, and by time, shape
     (…, fields + 1).
     """
     nv, d = dynamics.system.nv, at.variation
@@ -222,10 +225,9 @@ def _changes(dynamics: Dynamics, at: ConstrainedState, isometric: np.ndarray) ->
     steps = np.array([step for step, _ in columns]).T
     extra = np.array([extra for _, extra in columns]).T
     largest = lambda x: np.max(np.abs(x), initial=0.0)
-    # each kind of row in its own units; derivatives of constant forces are all round-off
-    # largest derivative of φ and ψ that is taken for the round-off of rows that vanish, as those
-    # that only repeat what the velocity map keeps
-    # derivatives of forces below this times the forces are round-off of forces that are constant
+    # each kind of row is scaled by its own size. Derivatives of φ and ψ below SOLUTION_ERROR are
+    # the round-off of vanishing rows, such as rows that repeat an invariant of the velocity map.
+    # Derivatives of forces below AGREEMENT times the forces are the round-off of constant forces.
     kinds = (
         (d.phi @ steps, max(largest(d.phi), SOLUTION_ERROR)),
         (d.psi @ steps, max(largest(d.psi), SOLUTION_ERROR)),
@@ -238,7 +240,7 @@ def _changes(dynamics: Dynamics, at: ConstrainedState, isometric: np.ndarray) ->
 
 
 def _nearby(dynamics: Dynamics, here: ConstrainedState) -> Iterator[ConstrainedState]:
-    """Random states on the constraints near one."""
+    """Random states on the constraints near a given one."""
     random = np.random.default_rng(1744)
     Y, W = here.tangent.Y, here.tangent.W
     for _ in range(MOST_TRIED_STATES):
@@ -246,10 +248,10 @@ def _nearby(dynamics: Dynamics, here: ConstrainedState) -> Iterator[ConstrainedS
         along *= here.reach(along, 0.3)
         turn = W @ random.standard_normal(W.shape[1])
         turn *= (1 + np.max(np.abs(here.state.v))) / max(np.max(np.abs(turn), initial=0), 1e-300)
-        # latest time [s] after the state's own at which fields are tried: what changes with time
-        # may stand still at one instant
+        # fields are tested up to 0.7 s later, because a quantity that depends on time may be
+        # stationary at one instant
         t, wait = here.state.t, 0.7 * random.random()
-        for _ in range(8):  # a long way may end where the constraints cannot be met
+        for _ in range(8):  # after a long displacement the constraints may not be satisfiable
             q = np.asarray(travelled(dynamics, here.state.q, jnp.asarray(along), t))
             s = on_constraints(dynamics, q, here.state.v + turn, float(t) + wait)
             if s is not None:
@@ -259,26 +261,27 @@ def _nearby(dynamics: Dynamics, here: ConstrainedState) -> Iterator[ConstrainedS
 
 
 def _solution(matrix: np.ndarray, right: np.ndarray, size: float) -> tuple[np.ndarray, np.ndarray]:
-    """The least-squares solution of least norm, and a basis of what it leaves open; what is small
-    beside a size counts as zero.
+    """The least-squares solution of least norm, and a basis of the null space. Values that are
+    small relative to `size` count as zero.
     """
     split = Decomposition(matrix, RESOLVED, beside=size)
     return split.solve(right), split.kernel
 
 
 def _null(rows: np.ndarray) -> np.ndarray:
-    """Orthonormal columns that span the kernel by `DERIVED`, in the units of the rows."""
+    """An orthonormal basis of the kernel by the threshold `DERIVED`, in the units of the rows."""
     return Decomposition(rows, DERIVED, beside=1.0).kernel
 
 
 class MovingAxes(Record):
-    """Axes of one steady motion.
+    """Moving axes of a steady motion.
 
     Attributes:
         dynamics: the model.
         q, v, t: the steady state.
-        along: the symmetry that it moves along; fields: all symmetries, a leading axis over them.
-        nearest: shape (k, 2 nv): how far along each symmetry a deviation (ξ, δv) lies.
+        along: the symmetry of its motion.
+        fields: all symmetries, with a leading axis.
+        nearest: maps a deviation (ξ, δv) to its components along the symmetries, shape (k, 2 nv).
     """
 
     dynamics: Dynamics
@@ -292,8 +295,8 @@ class MovingAxes(Record):
     def deviation(self, q, v, t) -> tuple[jax.Array, jax.Array]:
         """(ξ, δv) of a state in these axes, shapes (nv,) twice."""
         q, v = self._back(self.along, t - self.t, q, v, t)
-        # steps towards the nearest place along the symmetries; deviations are small, and one step
-        # is exact for translations
+        # four steps toward the nearest point along the symmetries; deviations are small, and one
+        # step is exact for translations
         for _ in range(4 if len(self.fields.c) else 0):
             step = self.nearest @ jnp.concatenate(self._apart(q, v))
             field = Generator.still(len(self.q)).plus(self.fields, step)
@@ -305,7 +308,7 @@ class MovingAxes(Record):
         return as_velocity(system, self.q, self.t, p, q - self.q), v - self.v
 
     def _back(self, field: Generator, amount, q, v, t):
-        """A state carried back along the flow of a symmetry."""
+        """A state moved back along the flow of a symmetry."""
         n, system, p = len(self.q), self.dynamics.system, self.dynamics.p
         matrix = jnp.zeros((n + 1, n + 1)).at[:n, :n].set(field.B).at[:n, n].set(field.c)
         flow = exponential(-amount * matrix)

@@ -1,11 +1,11 @@
-"""The linearization along a trajectory, in a basis that is carried along with the least turning,
-and gains of a linear-quadratic regulator, by the Riccati equation backward.
+"""The linearization along a trajectory, in a basis that moves with the least rotation, and gains of
+a linear-quadratic regulator, from the Riccati equation backward in time.
 
     −Ṡ = Aᵀ S + S A − S B R⁻¹ Bᵀ S + Cᵀ Q C,    K(t) = R⁻¹ Bᵀ S
 
-At the end S is that of the state there, held for ever, or the weights where the inputs do not reach
-all of it. Between samples the equation is solved exactly for coefficients that are held at their
-mean, `[X; Y](t) = exp(−H h) [I; S]`, `S(t) = Y X⁻¹`.
+The final S is that of the regulator about the final state, or the weights if that state is not
+controllable. Between samples the equation is solved exactly for constant coefficients, equal to
+their means, `[X; Y](t) = exp(−H h) [I; S]`, `S(t) = Y X⁻¹`.
 
 Source: Anderson and Moore (1990), Optimal Control: Linear Quadratic Methods, sections 2.3 and 3.1;
     Kwakernaak and Sivan (1972), Linear Optimal Control Systems, section 3.5 (the Hamiltonian).
@@ -54,8 +54,8 @@ class TimeVaryingLinearization(AbstractResult):
 
     Attributes:
         model, t, q, v: the trajectory, t of shape (samples,).
-        A, B, C, D: as of a `Linearization`, with a leading axis of samples.
-        basis: T, shape (samples, 2 nv, n): (ξ, δv) = T z, carried along by `Yᵀ M Ẏ = −½ Yᵀ Ṁ Y`.
+        A, B, C, D: as in a `Linearization`, with a leading axis of samples.
+        basis: T, shape (samples, 2 nv, n): (ξ, δv) = T z; it moves by `Yᵀ M Ẏ = −½ Yᵀ Ṁ Y`.
         project: T⁺, shape (samples, n, 2 nv).
         states, inputs, outputs: names; states as at the first sample.
     """
@@ -77,8 +77,8 @@ class TimeVaryingLinearization(AbstractResult):
     def transition(self) -> np.ndarray:
         """Φ(t, t₀) at the samples, shape (samples, n, n): `Φ̇ = A Φ`, Φ = I at first.
 
-        By the fourth-order formula of Magnus with A interpolated by cubic splines, so that the
-        samples' distance limits the accuracy.
+        Computed by the fourth-order Magnus formula with A interpolated by cubic splines; the
+        distance of the samples limits the accuracy.
         """
         import scipy.interpolate
 
@@ -141,7 +141,7 @@ def linearize_along(
 
 
 def carried(tangent: TangentSpace, before: TangentSpace | None) -> TangentSpace:
-    """The same space in the basis that is turned least from the one before.
+    """The tangent space in the basis with the least rotation from the previous one.
 
     Raises:
         ModelError: if the number of free directions has changed.
@@ -158,7 +158,7 @@ def carried(tangent: TangentSpace, before: TangentSpace | None) -> TangentSpace:
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class TrackingRegulator(AbstractResult):
-    """A feedback that leads back to a trajectory, `u = u(t) − K_q (q − q(t)) − K_v (v − v(t))`.
+    """A feedback that tracks a trajectory, `u = u(t) − K_q (q − q(t)) − K_v (v − v(t))`.
 
     Attributes:
         linearization: along the trajectory.
@@ -180,14 +180,15 @@ class TrackingRegulator(AbstractResult):
         joints: Sequence[float] = (),
         limits: Limits | None = None,
     ) -> Feedback:
-        """The same as a control law, for `zw.Model(..., servo=...)` and `zw.Loop`.
+        """The regulator as a control law, for `zw.Model(..., servo=...)` and `zw.Loop`.
 
         Args:
             actuation: as in `zw.Servo`.
             u: control of the trajectory at the samples, shape (samples, nu); zero by default.
-            motion: t, q and v at closer samples than those of the gains, where u is given.
-            joints: instants at which the trajectory is less smooth, as where a path begins; among
-                the samples.
+            motion: t, q and v at the samples of u, if these are closer than the samples of the
+                gains.
+            joints: those samples at which the trajectory is less smooth, for example where a path
+                begins.
             limits: of the actuators.
 
         Raises:
@@ -232,7 +233,7 @@ class TrackingRegulator(AbstractResult):
 def tracking_regulator(
     at: TimeVaryingLinearization, output: np.ndarray, effort: np.ndarray
 ) -> TrackingRegulator:
-    """`zw.analysis.lqr` along a trajectory, for weights as matrices."""
+    """`zw.analysis.lqr` along a trajectory, with weights as matrices."""
     weights = np.swapaxes(at.C, 1, 2) @ output @ at.C
     easy = Decomposition(effort).inverse
     try:

@@ -27,14 +27,17 @@ from zwang.objects.record import replace
 from zwang.thresholds import LAST_DIGIT, SMALL_PART
 
 PHASE_DURATION, PHASE_BEGIN = 0, 1
-"""Where w has the duration and the begin of the phase."""
+"""Indices of the duration and the initial time of the phase in w."""
 CHANGE = LAST_DIGIT ** (1 / 3)
-"""Relative change of a variable by which Jacobians are differenced for the Hessian: its error
-is then the square of this, 1e-10; that of the Jacobian is round-off."""
+"""Relative step of the finite differences of Jacobians for the Hessian. The error of the Hessian is
+the square of this, 1e-10; that of the Jacobian is round-off.
+"""
 
 
 def slopes(of: Problem, tau, z):
-    """What an interval comes to, in one array, its derivatives by z, and the error of its step."""
+    """The results of an interval in one array, their derivatives by z, and the error of its
+    step.
+    """
 
     def values(z):
         found, error = outcome_of(of, tau, _split(of, z))
@@ -46,13 +49,13 @@ def slopes(of: Problem, tau, z):
 
 
 def _split(of: Problem, z) -> Variables:
-    """The variables of an interval, of one array."""
+    """The variables of an interval, unpacked from one array."""
     nx = of.flow.dynamics.system.nq + of.flow.dynamics.system.nv
     return Variables(z[:nx], z[nx:-2].reshape(of.degree + 1, -1), z[-2], z[-1])
 
 
 def _volume(flow: ConstrainedVectorField, t, x) -> Array:
-    """Logarithm of the volume of the rows at unit length, squared."""
+    """Logarithm of the squared volume of the rows of unit length."""
     return flow.dynamics.gauss_at(flow.state(t, x)).log_det()
 
 
@@ -61,7 +64,7 @@ def _between(of: Problem, tau, z, part) -> tuple:
 
 
 def curvature(slopes: Callable, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """`Σ y ∇²f` at some points, by differences of Jacobians, shape (points, n, n).
+    """`Σ y ∇²f` at several points, by differences of Jacobians, shape (points, n, n).
 
     Args:
         slopes: (indices of points, arguments) → Jacobians there, shape (any, rows, n).
@@ -70,7 +73,7 @@ def curvature(slopes: Callable, z: np.ndarray, y: np.ndarray) -> np.ndarray:
     """
     count, n = z.shape
     size = np.maximum(1.0, np.max(np.abs(z), axis=0))
-    # so that what is added is what is divided by
+    # rounded, so that exactly the added step is divided by
     step = (size + CHANGE * size) - size
     moved = np.stack([z[:, None] + s * np.diag(step) for s in (1, -1)], axis=1)
     J = slopes(np.repeat(np.arange(count), 2 * n), moved.reshape(-1, n))
@@ -80,8 +83,8 @@ def curvature(slopes: Callable, z: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 class Goal(NamedTuple):
-    """What is asked of the last state: `held @ x = at`, rows that are independent along the
-    constraints; `x` is such a state.
+    """The conditions on the last state: `held @ x = at`, with rows that are independent along the
+    constraints; `x` is a state that satisfies them.
     """
 
     held: np.ndarray
@@ -90,7 +93,7 @@ class Goal(NamedTuple):
 
     @classmethod
     def nothing(cls, x: np.ndarray) -> Goal:
-        """Nothing is asked of a last state near x."""
+        """A goal without conditions, for a last state near x."""
         return cls(np.zeros((0, len(x))), np.zeros(0), x)
 
 
@@ -100,13 +103,13 @@ class Transcription:
 
     Attributes:
         problem: the problem.
-        tau: ends of the intervals as parts of the duration, shape (intervals + 1,).
-        start: x_0, or None where the phase before decides on it.
-        goal: what is asked of x_N.
+        tau: ends of the intervals as fractions of the duration, shape (intervals + 1,).
+        start: x_0, or None if the previous phase determines it.
+        goal: the conditions on x_N.
         limits: lowest and highest "T", "begin", "x", "c" and "limited"; "limited first" and
             "limited last" where these differ at the ends of the phase.
-        joined: whether the control is continuous.
-        singular: which nodes lie where rows lose rank, shape (intervals + 1,).
+        joined: True if the control is continuous.
+        singular: mask of the nodes at which rows lose rank, shape (intervals + 1,).
     """
 
     problem: Problem
@@ -122,14 +125,14 @@ class Transcription:
             self.singular = np.zeros(len(self.tau), bool)
         N, nx = len(self.tau) - 1, len(self.goal.x)
         d, nu = self.problem.degree, len(self.limits["c"][0])
-        own = d if self.joined else d + 1  # coefficients of an interval that are not the next one's
+        own = d if self.joined else d + 1  # coefficients that are not shared with the next
         block = nx + own * nu
         first = 2 + block * np.arange(N + 1)
         self.x_at = first[:, None] + np.arange(nx)
         c_at = (first[:N, None] + nx + np.arange(own * nu)).reshape(N, own, nu)
         self.size = int(first[N] + nx)
         if self.joined:
-            # the last coefficient of a continuous control is the first one of the next interval
+            # the last coefficient of a continuous control is the first of the next interval
             last = self.size + np.arange(nu)
             after = np.concatenate([c_at[1:, 0], last[None]])
             c_at, self.size = np.concatenate([c_at, after[:, None]], axis=1), self.size + nu
@@ -140,7 +143,9 @@ class Transcription:
         self._known = np.zeros(0), ()
 
     def packed(self, x: np.ndarray, c: np.ndarray, T: float, begin: float) -> np.ndarray:
-        """w of states (N + 1, nx), coefficients (N, degree + 1, nu), duration and begin [s]."""
+        """w from states (N + 1, nx), coefficients (N, degree + 1, nu), duration and initial time
+        [s].
+        """
         w = np.zeros(self.size)
         w[PHASE_DURATION], w[PHASE_BEGIN], w[self.x_at], w[self.c_at] = T, begin, x, c
         return w
@@ -150,13 +155,15 @@ class Transcription:
         return w[PHASE_BEGIN] + self.tau * w[PHASE_DURATION]
 
     def between(self, w: np.ndarray, part: float, chosen: slice | np.ndarray = slice(None)):
-        """The motion at a part of some intervals."""
+        """The motion at a fraction of some intervals."""
         k = np.arange(len(self.spans))[chosen]
         z = w[self.z_at[k]]
         return Between(*self._mapped(_between, k, z, np.full(len(z), part)))
 
     def _mapped(self, f: Callable, k: np.ndarray, *args: np.ndarray) -> list[np.ndarray]:
-        """A function of some intervals, those with an end where rows lose rank by themselves."""
+        """Apply a function to some intervals; those with an end at which rows lose rank are
+        separate.
+        """
         ends = (self.singular[:-1] | self.singular[1:])[k]
         parts = [(x, np.flatnonzero(ends == x)) for x in (False, True)]
         of = lambda x: replace(self.problem, singular=x)
@@ -169,12 +176,13 @@ class Transcription:
         return [np.concatenate(x)[order] for x in zip(*each, strict=True)]
 
     def singular_at(self, w: np.ndarray) -> np.ndarray:
-        """Which nodes lie where rows lose rank, or did before, shape (intervals + 1,)."""
+        """Mask of the nodes at which rows lose rank, now or before, shape (intervals + 1,)."""
         flow, x = self.problem.flow, w[self.x_at]
         if not flow.dynamics.constraints.m:
             return self.singular.copy()
         volume = np.asarray(mapped(_volume, (flow,), self.times(w), x))
-        # one that counts without need is computed as well, by six steps in place of one
+        # a node that is marked unnecessarily is also computed correctly, by six steps in place of
+        # one
         lost = ~(volume > np.nanmax(volume, initial=-np.inf) + 2 * np.log(SMALL_PART))
         return self.singular | (lost & np.all(np.isfinite(x), axis=1))
 
@@ -200,10 +208,11 @@ class Transcription:
         return made, made.packed(x, np.array(c), w[PHASE_DURATION], w[PHASE_BEGIN])
 
     def program(self) -> NonlinearProgram:
-        """The program, with exact first derivatives; second ones by differences of these.
+        """The nonlinear program, with exact first derivatives; second derivatives by their
+        differences.
 
-        Its constraints are Φ − x of each interval and what is limited there, interval by interval,
-        then the end.
+        Its constraints are Φ − x and the limited quantities of each interval, interval by interval,
+        followed by those of the end.
         """
         N, nx, nz = len(self.tau) - 1, len(self.goal.x), self.z_at.shape[1]
         low, high = self._limits()
@@ -261,11 +270,11 @@ class Transcription:
         return np.concatenate([own.ravel(), -np.ones(self.x_at[1:].size), self.goal.held.ravel()])
 
     def described(self, row: int, names: tuple[str, ...], states: list[str]) -> str:
-        """What a constraint of the program asks for, in words.
+        """A constraint of the program in words.
 
         Args:
-            row: which one.
-            names: of what is limited at both ends of an interval.
+            row: its index.
+            names: of the quantities that are limited at both ends of an interval.
             states: names of q and v.
         """
         nx = len(self.goal.x)

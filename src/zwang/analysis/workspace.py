@@ -1,4 +1,4 @@
-"""Where a mechanism can reach on one branch, how well, and where it is singular."""
+"""The workspace of a mechanism on one branch, with its conditioning and singularities."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 LEVELS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 """Bounds of the classes of conditioning in a picture."""
 COLORS = ("#d55e00", "#e69f00", "#f0e442", "#56b4e9", "#0072b2")
-"""From nearly singular to isotropic."""
+"""Colors of these classes, from nearly singular to isotropic."""
 MOST_PLACES = 200_000
-"""Largest number of places of a grid."""
+"""Largest number of grid points."""
 
 
 class Moved(NamedTuple, Generic[AnyArray]):
-    """What a workspace becomes at other parameters.
+    """A workspace at other parameters.
 
     Attributes:
-        places: the point at each place of the grid that is reached, shape (k, d).
-        conditioning: there, shape (k,).
+        places: the positions of the point at the reached grid points, shape (k, d).
+        conditioning: the conditioning there, shape (k,).
     """
 
     places: AnyArray
@@ -53,23 +53,24 @@ class Moved(NamedTuple, Generic[AnyArray]):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Workspace(AbstractResult):
-    """What a mechanism reaches over a grid of its inputs; `str()` prints a summary.
+    """The workspace of a mechanism over a grid of its inputs; `str()` prints a summary.
 
     Attributes:
         model: the model.
         names, units: of the inputs.
         axes: values of each input, arrays of lengths n₁, n₂ …
-        point, point_unit: what is moved.
-        reached: which places of the grid the branch of the start reaches, shape (n₁, n₂, …).
+        point, point_unit: name and unit of the moving point.
+        reached: mask of the grid points that the branch of the start reaches, shape (n₁, n₂, …).
         q: coordinates there, NaN elsewhere, shape (n₁, …, nq).
-        places: the point there, shape (n₁, …, d).
-        conditioning: smallest over largest singular value of the derivative of the point by the
-            inputs, in their units: 1 where it moves alike in all directions, 0 where it loses one.
-        orientation: sign of the determinant of that derivative, where it is square.
-        smallest: smallest singular value of the rows at unit length with the inputs held, 0 where
-            the mechanism can move with its inputs locked.
-        edges: of the grid, on which `boundary` and `lost` lie.
-        grid: the equations that the places of the grid solve.
+        places: positions of the point there, shape (n₁, …, d).
+        conditioning: ratio of the smallest to the largest singular value of the derivative of the
+            point by the inputs, in their units: 1 if it moves equally in all directions, 0 if it
+            loses one.
+        orientation: sign of the determinant of that derivative, if it is square.
+        smallest: smallest singular value of the rows of unit length with the inputs locked, 0 if
+            the mechanism can still move.
+        edges: edges of the grid that contain `boundary` and `lost`.
+        grid: the equations that are solved at the grid points.
     """
 
     model: Model
@@ -89,20 +90,20 @@ class Workspace(AbstractResult):
 
     @property
     def boundary(self) -> tuple[np.ndarray, np.ndarray]:
-        """Inputs and places on the boundary of what is reached inside of the grid, shapes
-        (k, inputs) and (k, d): singularities of the second kind.
+        """Inputs and positions on the boundary of the reached region inside the grid, shapes (k,
+        inputs) and (k, d): singularities of the second kind.
         """
         return self.edges[0].u, self.edges[0].place
 
     @property
     def lost(self) -> tuple[np.ndarray, np.ndarray]:
-        """Inputs and places where the point loses a direction, the same shapes: singularities of
-        the first kind.
+        """Inputs and positions at which the point loses a direction, with the same shapes:
+        singularities of the first kind.
         """
         return self.edges[1].u, self.edges[1].place
 
     def moved(self, params: PyTree) -> Moved:
-        """Places and conditioning at the inputs that are reached as functions of parameters; inside
+        """Positions and conditioning at the reached inputs as functions of parameters; inside
         `jax.grad` and `jit`. Values and first derivatives are exact at the parameters of this
         result.
 
@@ -129,7 +130,7 @@ class Workspace(AbstractResult):
 
     @property
     def share(self) -> float:
-        """Part of the grid that is reached."""
+        """Fraction of the grid that is reached."""
         return float(np.mean(self.reached))
 
     @cached_property
@@ -140,7 +141,7 @@ class Workspace(AbstractResult):
 
     @property
     def dataset(self) -> xr.Dataset:
-        """The grid with everything on it, by name."""
+        """The grid with all quantities by name."""
         names = [x.replace("/", "_") for x in self.names]
         coords: dict = {
             name: (name, axis, {"units": unit or MODEL_UNITS})
@@ -161,8 +162,8 @@ class Workspace(AbstractResult):
 
     @opens_in_scripts
     def plot(self, axes: tuple[int, int] = (0, 1)) -> Picture:
-        """The places that are reached, colored by conditioning, with singularities of both kinds;
-        `axes` chooses two of space.
+        """Plot the reached positions, colored by conditioning, with singularities of both kinds;
+        `axes` selects two axes of space.
         """
         i, j = axes
         labels = [with_unit("xyz"[k], self.point_unit) for k in axes]
@@ -176,7 +177,9 @@ class Workspace(AbstractResult):
 
     @opens_in_scripts
     def plot_inputs(self) -> Picture:
-        """The same over the first two inputs; conditioning over the input where there is one."""
+        """Plot the same over the first two inputs; with a single input, plot the conditioning over
+        it.
+        """
         labels = [with_unit(*x) for x in zip(self.names, self.units, strict=True)]
         title = f"{self.model.name}: {self.point}"
         if len(self.axes) == 1:
@@ -241,33 +244,35 @@ def workspace(
     samples: int = 61,
     t: float = 0.0,
 ) -> Workspace:
-    """What a point of a mechanism reaches over all values of its inputs, on the branch of a start.
+    """The positions that a point of a mechanism reaches over a grid of inputs, on the branch of a
+    start.
 
         φ(q) = 0,   x(q) = u,   u in a grid;    J = ∂(point)/∂u
 
-    The grid is filled from the start to its neighbors, each time by Newton's iteration from the
-    neighbor's configuration; a step that would pass a singular configuration, where the rows turn
-    their orientation, is not taken, so that the map belongs to one branch. Where a neighbor cannot
-    be reached, the boundary between is located by bisection.
+    The grid is filled from the start outward, by Newton's iteration from a neighbor's
+    configuration. A step across a singular configuration, which would change the orientation of the
+    rows, is rejected, so that the map belongs to one branch. If a neighbor cannot be reached, the
+    boundary on the edge between is located by bisection.
 
     Args:
-        model: a `zw.Model` with holonomic constraints, or a `zw.Mechanism`, whose drives are set
-            aside.
+        model: a `zw.Model` with holonomic constraints, or a `zw.Mechanism` (without its drives).
         inputs: range of each input by name, {"left.angle": (0, 3.1), "right.angle": (0, 3.1)}, or
             all values, increasing; as many inputs as degrees of freedom.
-        point: what is moved: "body.point" of a mechanism, a body, a function `(q, t, p)`, or
-            the names of coordinates in a list.
-        q: a configuration on the branch meant; of a mechanism its start by default.
+        point: the moving point: "body.point" of a mechanism, a body, a function `(q, t, p)`, or a
+            list of names of coordinates.
+        q: a configuration on the desired branch; by default the initial configuration of a
+            mechanism.
         params: parameters that differ from the model's.
-        samples: number of values of each input where only two are given.
+        samples: number of values of each input if only two are given.
         t: time [s], of a model whose constraints depend on it.
 
     Returns:
-        A `Workspace`: `.places`, `.conditioning`, `.boundary`, `.lost`; prints, plots and saves.
+        A `Workspace`: `.places`, `.conditioning`, `.boundary`, `.lost`; can be printed, plotted and
+        saved.
 
     Raises:
         ModelError: for unknown names, a number of inputs that does not fit the degrees of freedom,
-            a grid that is too large, or a start outside of all ranges.
+            a grid that is too large, or a start outside all ranges.
 
     Reference: Gosselin and Angeles (1990), IEEE Trans. Robot. Autom. 6, 281-290 (kinds of
         singularities).
@@ -285,7 +290,7 @@ def workspace(
             f"{MOST_PLACES}; take fewer samples."
         )
     where = _point(subject, point)
-    # inputs are parameters of `Held`, and no constraints
+    # inputs are parameters of `Held`, not constraints
     dynamics = subject.model.dynamics(params, Proximal())
     grid = Grid(dynamics, tuple(Held(x, i) for i, x in enumerate(quantities)), where.value, t)
     return Workspace(
@@ -313,7 +318,7 @@ def _axis(name: str, given, samples: int) -> np.ndarray:
 
 
 def _point(subject: Subject, given) -> Quantity:
-    """A place, or several coordinates as one."""
+    """A position, or several coordinates as one quantity."""
     if not isinstance(given, (list, tuple)):
         return subject.point(given, "workspace: point")
     if not given:

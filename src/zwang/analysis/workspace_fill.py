@@ -1,4 +1,4 @@
-"""A grid of inputs filled with configurations of one branch, from its start outwards."""
+"""Filling of a grid of inputs with configurations of one branch, from its start outward."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from zwang.remedy import Remedy, advice
 from zwang.thresholds import AGREEMENT, RESOLVED
 
 PARTS = 4
-"""Parts in which a step of the grid is tried again when it fails at once."""
+"""Number of parts into which a grid step is divided after it has failed."""
 BISECTIONS = 30
-"""Halvings of an edge of the grid, on which the boundary of what is reached lies."""
+"""Number of bisections on an edge of the grid that crosses a boundary."""
 PLACES_AT_ONCE = 256
-"""Places that are solved at once."""
+"""Number of grid points in one batch."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Held:
-    """x(q) − u, u a parameter that only this constraint reads."""
+    """x(q) − u, where u is a parameter that only this constraint reads."""
 
     quantity: Quantity
     index: int
@@ -56,12 +56,14 @@ class Held:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Grid:
-    """The equations on a grid of inputs; each is a program of its own, its parameters constants.
+    """The equations on a grid of inputs. Each grid has its own programs, in which its parameters
+    are constants.
 
     Attributes:
         dynamics: the model without its inputs.
-        held: one function `(q, t, (p, u))` for each input, zero where it has its value.
-        point: `(q, t, p)` → place.
+        held: one function `(q, t, (p, u))` for each input, which is zero if the input has its
+            value.
+        point: `(q, t, p)` → position.
         t: time [s].
     """
 
@@ -72,12 +74,12 @@ class Grid:
 
 
 class Solved(NamedTuple, Generic[AnyArray]):
-    """Configurations at inputs, and what follows there.
+    """Configurations at given inputs, and derived quantities.
 
     Attributes:
-        q, residual: coordinates and largest row residual at unit length.
-        A: rows at unit length with those of the inputs.
-        place: the point; slope: its derivative by the inputs, shape (…, d, inputs).
+        q, residual: coordinates and largest residual of rows of unit length.
+        A: rows of unit length, including those of the inputs.
+        place: position of the point; slope: its derivative by the inputs, shape (…, d, inputs).
     """
 
     q: AnyArray
@@ -98,7 +100,7 @@ def _one(grid: Grid, q, u, steps: int = 10) -> Solved:
     p, system = dynamics.p, dynamics.system
     still = jnp.zeros(system.nv)
     rows = rows_at(dynamics, t, lambda q: jnp.stack([f(q, t, (p, u)) for f in grid.held]))
-    # longest step of Newton's iteration [1, in lengths of the mass metric's typical coordinate]
+    # steps of Newton's iteration are at most 0.7 long
     q = newton(dynamics, rows, q, t, steps, longest=0.7)
     A, r = rows(q)
     gauss, k = unweighted(A), len(grid.held)
@@ -113,12 +115,12 @@ def _one(grid: Grid, q, u, steps: int = 10) -> Solved:
 
 
 def nearby(grid: Grid, q, u) -> Solved:
-    """`Solved` near configurations that are known, by one step, which carries first derivatives."""
+    """`Solved` near known configurations, by one step, which carries first derivatives."""
     return jax.vmap(lambda q, u: _one(grid, q, u, 1))(jnp.asarray(q), jnp.asarray(u))
 
 
 def _at(grid: Grid, q: np.ndarray, u: np.ndarray) -> Solved:
-    """`_solved` in chunks of one size, so that it compiles once."""
+    """`_solved` in batches of one size, so that it compiles once."""
     made = []
     for i in range(0, len(q), PLACES_AT_ONCE):
         own = np.resize(np.arange(i, min(i + PLACES_AT_ONCE, len(q))), PLACES_AT_ONCE)
@@ -128,8 +130,8 @@ def _at(grid: Grid, q: np.ndarray, u: np.ndarray) -> Solved:
 
 
 def filled(grid: Grid, axes: tuple[np.ndarray, ...], q: np.ndarray, name: str):
-    """All that a `Workspace` holds after its names: reached, q, places, conditioning, orientation,
-    smallest, edges.
+    """The attributes of a `Workspace`: reached, q, places, conditioning, orientation, smallest,
+    edges.
 
     Raises:
         ModelError: if the start is outside of the grid, or the number of inputs does not fit.
@@ -171,7 +173,7 @@ def filled(grid: Grid, axes: tuple[np.ndarray, ...], q: np.ndarray, name: str):
 
 
 def _start(grid: Grid, axes, q: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Inputs at the start, moved into the grid's ranges by whole turns where they are angles."""
+    """Inputs at the start; angles are shifted into the ranges of the grid by whole turns."""
     p, zero = grid.dynamics.p, np.zeros(len(axes))
     u = np.array([float(f(jnp.asarray(q), grid.t, (p, zero))) for f in grid.held])
     for i, axis in enumerate(axes):
@@ -190,7 +192,7 @@ def _start(grid: Grid, axes, q: np.ndarray, name: str) -> tuple[np.ndarray, np.n
 
 
 def _stepped(grid: Grid, q, a, b, branch) -> tuple[np.ndarray, np.ndarray]:
-    """Configurations followed from inputs a to b, and which of them stay on the branch."""
+    """Configurations followed from inputs a to b, and a mask of those that stay on the branch."""
     found = _at(grid, q, b)
     good, new = branch(found), found.q.copy()
     again = np.flatnonzero(~good)
@@ -205,7 +207,7 @@ def _stepped(grid: Grid, q, a, b, branch) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _outwards(grid: Grid, inputs: np.ndarray, u0, start, branch) -> dict[str, np.ndarray]:
-    """Fill the grid from the places next to the start."""
+    """Fill the grid, starting with the neighbors of the start."""
     shape = inputs.shape[:-1]
     qs, reached = np.zeros((*shape, len(start))), np.zeros(shape, bool)
     tried = np.zeros((*shape, 2 * len(shape)), bool)
@@ -241,7 +243,7 @@ def _outwards(grid: Grid, inputs: np.ndarray, u0, start, branch) -> dict[str, np
         for (_, other), q, fine in zip(ways, new, good, strict=True):
             if fine:
                 qs[other], reached[other] = q, True
-        # a place that was refused from one neighbor may be reached from another one
+        # a point that was rejected from one neighbor may be reached from another
         refused = [place for (place, _), fine in zip(ways, good, strict=True) if not fine]
         front = list(dict.fromkeys([*kept, *refused]))
     return {"q": qs, "reached": reached}
@@ -255,7 +257,7 @@ def _steps(inputs: np.ndarray) -> np.ndarray:
 
 
 def _edges(inside: np.ndarray, outside: np.ndarray):
-    """Pairs of neighbors, the first of them inside and the second outside."""
+    """Pairs of neighbors, the first inside and the second outside."""
     pairs = []
     for axis in range(inside.ndim):
         low = [slice(None)] * inside.ndim
@@ -273,10 +275,10 @@ def _edges(inside: np.ndarray, outside: np.ndarray):
 
 
 class Edges(NamedTuple):
-    """Where something ends on edges of the grid.
+    """Boundary points on edges of the grid.
 
     Attributes:
-        u, place: inputs and places there, shapes (k, inputs) and (k, d).
+        u, place: inputs and positions there, shapes (k, inputs) and (k, d).
         q: configurations there, shape (k, nq).
         along: direction of each edge in the inputs, shape (k, inputs).
     """
@@ -288,7 +290,9 @@ class Edges(NamedTuple):
 
 
 def _bisected(grid: Grid, inputs, qs, places, edges, keep: Callable) -> Edges:
-    """The last inputs on edges at which `keep` holds, from where it does to where it does not."""
+    """The last inputs on edges at which `keep` is true, by bisection from its true to its false
+    end.
+    """
     begin, end = edges
     q, place, a, b = qs[begin], places[begin], inputs[begin], inputs[end]
     low, high = np.zeros(len(a)), np.ones(len(a))
@@ -298,15 +302,15 @@ def _bisected(grid: Grid, inputs, qs, places, edges, keep: Callable) -> Edges:
         found = _at(grid, q, a + middle[:, None] * (b - a))
         good = keep(found)
         low, high = np.where(good, middle, low), np.where(good, high, middle)
-        # what was found to hold is kept as it is: Newton's iteration from it, beside a singular
-        # configuration, may lead away again
+        # a point that satisfies `keep` is stored unchanged, because Newton's iteration from it,
+        # near a singular configuration, may lead away again
         q, place = (np.where(good[:, None], *x) for x in ((found.q, q), (found.place, place)))
     return Edges(a + low[:, None] * (b - a), place, q, b - a)
 
 
 def along_edge(grid: Grid, dynamics: Dynamics) -> Callable:
-    """Rows with those of the inputs u + s `along`, as a function of (ξ, s): a `fold` of it is where
-    the mechanism moves with its inputs held.
+    """Rows including those of the inputs u + s `along`, as a function of (ξ, s). At a `fold` of it
+    the mechanism can move with its inputs locked.
     """
     system, c, p, t = dynamics.system, dynamics.constraints, dynamics.p, jnp.asarray(grid.t)
 
@@ -319,8 +323,8 @@ def along_edge(grid: Grid, dynamics: Dynamics) -> Callable:
 
 
 def lost_direction(grid: Grid, dynamics: Dynamics) -> Callable:
-    """The same with det ∂point/∂u of z = (s, ξ), which vanishes where the point loses a
-    direction.
+    """As `along_edge`, with det ∂point/∂u as a function of z = (s, ξ), which vanishes if the point
+    loses a direction.
     """
     system, p, t, k = dynamics.system, dynamics.p, jnp.asarray(grid.t), len(grid.held)
     rows = along_edge(grid, dynamics)
@@ -337,8 +341,8 @@ def lost_direction(grid: Grid, dynamics: Dynamics) -> Callable:
 
 
 def edge_inputs(grid: Grid, edges: Edges, second: bool, there: Dynamics) -> Array:
-    """The inputs of `edges` with other dynamics, shape (k, inputs): where the mechanism moves with
-    its inputs held, or where the point loses a direction.
+    """The inputs of `edges` for other dynamics, shape (k, inputs), at which the mechanism can move
+    with locked inputs (`second`), or at which the point loses a direction.
     """
     if not len(edges.q):
         return jnp.zeros((0, len(grid.held)))

@@ -5,7 +5,7 @@
 | `run.json`, `start.npz` | the setup: model, methods, tolerances, versions; start, parameters |
 | `run.zarr` | every accepted step, one array for each of `STEP_VARIABLES` (Zarr, version 3) |
 | `switches-000000.json` | changes of topology, a thousand in each file |
-| `checkpoint-000000001024-….npz` | all that the next step depends on, after that many steps |
+| `checkpoint-000000001024-….npz` | all data that the next step depends on, after 1024 steps |
 | `committed.json` | the marker: numbers of valid steps and switches, written last |
 
 Every file is written atomically (`zwang.files`). A file that is rewritten begins with the same data
@@ -47,7 +47,7 @@ class Marker:
         steps, turns: number of rows, and of changes of topology.
         time: of the last step [s].
         checkpoint, digest: name of the checkpoint's file, and SHA-256 of its content.
-        result: how the run has ended; empty while it has not.
+        result: how the run ended; empty before its end.
         stopped_by: as in `Run`.
     """
 
@@ -73,7 +73,7 @@ class GrowingRun:
 
     @property
     def exists(self) -> bool:
-        """Return whether a run has been begun here."""
+        """Return True if a run has been begun here."""
         return is_file(self.folder / MANIFEST)
 
     def begin(self, manifest: Mapping[str, Any], start: Mapping[str, np.ndarray]) -> None:
@@ -118,7 +118,7 @@ class GrowingRun:
         return Marker(**json.loads(read_text(self.folder / MARKER, "toml_size")))
 
     def checkpoint(self, marker: Marker) -> dict[str, np.ndarray]:
-        """Read all that the next step depends on.
+        """Read all data that the next step depends on.
 
         Raises:
             ModelError: if the content of its file has changed.
@@ -156,7 +156,7 @@ class GrowingRun:
             steps,
             len(turns) + (0 if before is None else before.turns),
             float(rows.t[-1]) if len(rows.t) or before is None else before.time,
-            f"checkpoint-{steps:012d}-{digest[:8]}.npz",  # never the name in the current marker
+            f"checkpoint-{steps:012d}-{digest[:8]}.npz",  # differs from the current name
             digest,
             result,
             stopped_by,

@@ -68,25 +68,25 @@ def load(path: Path | str, *, model: Model | None = None, trust: bool = False, *
 
     Variables, figures, crossings and warnings are read from the file as they were computed. The
     model is built only when something needs it: `run.at(t)` between steps, `run.view()`,
-    `run.model`. In the folder of a long run, steps are read when they are needed, and then all of
-    them; `LongRun.blocks` reads some thousand at a time.
+    `run.model`. In the folder of a long run, all steps are read when one is needed;
+    `LongRun.blocks` reads several thousand at a time.
 
     Args:
         path: a `.nc`, `.h5` or `.zarr` that `run.save` or `zwang run` has written, or the folder
             that `zw.long_run` writes, up to its present length. Files of version 0.1 hold samples
             instead of steps: `run.at(t)` gives these only.
-        model: the model of the run, if the file does not say how to build it, as for one that was
-            defined in a notebook.
-        trust: whether the Python file or module that the file names may be executed.
-        options: `loop`, `switches` or methods of the run that a file cannot hold, because they
-            contain functions, as `zw.simulate` takes them.
+        model: the model of the run, if the file does not state how to build it, for example because
+            it was defined in a notebook.
+        trust: True if the Python file or module that the file names may be executed.
+        options: `loop`, `switches` or methods of the run that a file cannot contain, because they
+            contain functions, as `zw.simulate` accepts them.
 
     Returns:
         A `Run`, with the record of how it was computed as `run.record`.
 
     Raises:
         ModelError: for a file that is not a saved run; and, when the model is first needed, if it
-            cannot be built or is not the one of the file.
+            cannot be built or differs from that of the file.
 
     Example:
         >>> zw.gallery.load("pendulum").run().save("run.nc")
@@ -119,7 +119,7 @@ class _Restored:
 
     Args:
         variables, part: content of the file.
-        model, trust, options: as `load` takes them.
+        model, trust, options: as in `load`.
     """
 
     def __init__(
@@ -141,9 +141,9 @@ class _Restored:
         self.times = np.asarray((variables["time"] if part is None else part[TIMES]).values, float)
 
     def run(self, computed: bool = True) -> Run:
-        """Make the run without its model.
+        """Create the run without its model.
 
-        `computed` says whether the file holds the observed variables of the motion.
+        `computed` is True if the file contains the observed variables of the motion.
         """
         attrs = self.variables.attrs
         # `__init__` needs a model, which is built only on demand.
@@ -205,7 +205,9 @@ class _Restored:
 
     @cached_property
     def model(self) -> Model:
-        """The model, which must be that of the file; a given one must also move like it."""
+        """The model, which must be that of the file; a given model must also have the same
+        motion.
+        """
         # A run without its loop or switches cannot be evaluated, so only names are compared.
         known = {"loop", "switches"} & set(self.options)
         lacks = [x for x in ("loop", "switches") if self.record.get(f"has_{x}") and x not in known]
@@ -232,7 +234,7 @@ class _Restored:
 
     @cached_property
     def _motion(self) -> Run:
-        """Take the run's first step again, which chooses the scales and the methods."""
+        """Repeat the run's first step, which determines the scales and the methods."""
         if self.part is None:
             raise ModelError(
                 "a file of version 0.1 holds samples only; run the model again to know the motion "
@@ -308,7 +310,7 @@ class _Restored:
         stored = np.asarray(self.variables["acceleration"].values)[steps.sample[at]]
         off = np.abs(found.rates(at)[:, nq:] - stored).max(axis=1)
         size = np.max(np.abs(stored), initial=0.0)
-        # One sample next to a loss of rank may differ, as two methods need not agree there.
+        # One sample next to a loss of rank may differ, because two methods need not agree there.
         if np.sum(~(off <= SAME_ACCELERATION * size)) > 1:
             raise ModelError(
                 f"the model given is not that of the file: at its states it accelerates otherwise, "

@@ -50,7 +50,7 @@ def rebuilt(source: Source, trust: bool = False) -> Rebuilt:
 
     Args:
         source: from the record of a file.
-        trust: whether Python code that it names may be executed.
+        trust: True if Python code that it names may be executed.
 
     Raises:
         ModelError: if code is not trusted, or the source no longer exists or has changed.

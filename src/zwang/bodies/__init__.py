@@ -1,5 +1,4 @@
-"""Rigid bodies as ready parts: mass matrix, rate map, retraction, gravity and gyroscopic force,
-written once.
+"""Systems of rigid bodies: mass matrix, rate map, retraction, gravity and gyroscopic force.
 
 | class | coordinates per body | velocities per body | file |
 |---|---|---|---|
@@ -8,12 +7,13 @@ written once.
 | `OpenChain` | an angle or a distance per joint | their rates | `screws/` |
 | `BodyTree` | an angle, a distance, a unit quaternion per joint | their rates | `tree/` |
 
-`Curve` is a plane curve that points and wheels touch, `contact.py` has the gaps of pairs of shapes.
+`Curve` is a plane curve for contacts with points and wheels, `contact.py` has the gaps of pairs of
+shapes.
 
-`Body` is one body in the first two, `Link` one in a chain, `Branch` one in a tree; `shape.py` says
-what a body looks like, `rotation.py` holds the algebra of unit quaternions, `screws/` that of
-twists. All classes have `.system` and `.params` for `zw.Model`, and accessors (`point`, `velocity`,
-…) that make a constraint one line.
+`Body` is one body in the first two, `Link` one in a chain, `Branch` one in a tree; `shape.py`
+describes the shape of a body, `rotation.py` contains the algebra of unit quaternions, `screws/`
+that of twists. All classes have `.system` and `.params` for `zw.Model`, and accessors (`point`,
+`velocity`, …) with which a constraint takes one line.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""One rigid body, and how bodies are addressed."""
+"""One rigid body, and the access to bodies by name or index."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Body:
 
 @dataclasses.dataclass(frozen=True)
 class FreeEquations:
-    """What the functions of a free system hold apart from their parameters. These are no numbers:
-    a compiled program is known by all that its functions can reach, and serves any masses.
+    """Functions of a free system except its parameters. They contain no numbers: a compiled program
+    is identified by everything that its functions refer to, and serves any masses.
 
     Attributes:
         wrench: `(q, v, t, p)` → further force and torque of each body, or None.
@@ -43,7 +43,7 @@ class FreeEquations:
 
 
 class Massive(Protocol):
-    """Whatever has a name, a mass and an inertia: a body, or a link of a chain."""
+    """An object with a name, a mass and an inertia: a body, or a link of a chain."""
 
     @property
     def name(self) -> str: ...
@@ -54,7 +54,7 @@ class Massive(Protocol):
 
 
 def by_name(bodies: Sequence[Massive]) -> dict[str, int]:
-    """Index of each body.
+    """Return the index of each body.
 
     Raises:
         ModelError: if there is none, or two share a name.
@@ -74,8 +74,8 @@ def by_name(bodies: Sequence[Massive]) -> dict[str, int]:
 
 
 def entry(index: dict[str, int], body):
-    """`body` as something that indexes the axis of bodies: a name is looked up, an integer, slice
-    or array stays.
+    """Return `body` as an index of the axis of bodies: a name is looked up, an integer, slice or
+    array is returned unchanged.
 
     Raises:
         ModelError: for an unknown name.
@@ -88,7 +88,7 @@ def entry(index: dict[str, int], body):
 
 
 def stacked(bodies: Sequence[Massive], shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Masses, shape (nb,), and inertias, shape (nb, *shape).
+    """Return the masses, shape (nb,), and inertias, shape (nb, *shape).
 
     Raises:
         ModelError: for an inertia of another shape.
@@ -108,6 +108,8 @@ def stacked(bodies: Sequence[Massive], shape: tuple[int, ...]) -> tuple[np.ndarr
 
 
 def entries_of(bodies: Sequence[Massive]) -> dict[str, tuple[list[str], str]]:
-    """Whose mass and inertia the entries of the parameters are, for `System(parameters=...)`."""
+    """Return the bodies to which the entries of mass and inertia belong, for
+    `System(parameters=...)`.
+    """
     names = [body.name for body in bodies]
     return {"mass": (names, "kg"), "inertia": (names, "kg m2")}

@@ -1,21 +1,21 @@
-"""Where two shapes may touch: gaps that are closed formulas of their relative pose.
+"""Gaps between pairs of shapes, as closed formulas of their relative pose.
 
     g(pose) ≥ 0,  n the direction in which the first pushes the second,  x the place of the contact
 
-| pair | rows | by |
+| pair | rows | computed from |
 |---|---|---|
 | plane with sphere, capsule, box | 1, 2, 8 (4 in the plane) | lowest points |
 | sphere with sphere, capsule, box, curve | 1 | nearest point of the other |
-| capsule with capsule | 5 | ends, and where they cross |
+| capsule with capsule | 5 | ends, and the crossing of both axes |
 | box with capsule | 22 | caps, and the capsule across edges and corners |
 | box with point | 1 | nearest face |
 | box with box | 32 (8) | corners on faces, and edges that cross |
 | cylinder with plane, sphere, capsule | 10, 1, 7 | `zwang.bodies.cylinder` |
 
-Each row by itself is an inequality that two bodies keep while they are apart, and has derivatives
-of any order where it is closed: a flat face that lies on another one closes several rows. Rows of
-corners and edges end where another part of the shape takes over (`Touch.way`); what is round goes
-on smoothly, with a step in the curvature alone.
+Each row is an inequality that two bodies satisfy while they are apart, and has derivatives of any
+order where it is closed: a flat face on another one closes several rows. Rows of corners and edges
+end where another part of the shape takes over (`Touch.way`); round parts continue smoothly, with a
+jump of the curvature only.
 
 Reference: Ericson (2005), Real-Time Collision Detection, Morgan Kaufmann, chapter 5 (nearest
     points, separating axes).
@@ -108,8 +108,8 @@ def _box_box(first, second, at):
 
 
 def _edges(a: Array, b: Array, at: Placed, least) -> Touch:
-    """Edges of two boxes that cross: the four around the face that looks most at the other box,
-    each with the four of that one.
+    """Return rows of two boxes whose edges cross: each of the four edges around the face that is
+    turned most toward the other box, with the four of the other box.
     """
     e, f = jnp.eye(3), at.axes.T
     across = jnp.cross(e[:, None], f[None])
@@ -117,7 +117,7 @@ def _edges(a: Array, b: Array, at: Placed, least) -> Touch:
     skew = size**2 > RESOLVED
     across = across / jnp.where(skew, size, 1.0)[..., None]
     across = jnp.where(across @ at.place >= 0, 1.0, -1.0)[..., None] * across
-    # the way between the farthest planes across a direction that hold all of either box
+    # distance along a direction between the farthest planes that bound both boxes
     apart = across @ at.place - jnp.abs(across) @ a - jnp.abs(across @ at.axes) @ b
     best = jnp.argmax(jnp.where(skew, apart, -jnp.inf))
     n = across.reshape(9, 3)[best]
@@ -133,8 +133,8 @@ def _edges(a: Array, b: Array, at: Placed, least) -> Touch:
 
 
 def _around(half: Array, axes: Array, n: Array) -> tuple[Array, Array]:
-    """The four edges around the face of a box that looks most along n: the axis and the middle of
-    each.
+    """Return the four edges around the face of a box whose outward normal is closest to n: the axis
+    and the middle of each.
     """
     along = axes @ n
     face = jnp.argmax(jnp.abs(along))
@@ -170,17 +170,19 @@ PAIRS: dict[tuple[str, str], Callable[[Size, Size, Placed], Touch]] = {
     ("cylinder", "sphere"): cylinder_sphere,
     ("cylinder", "capsule"): cylinder_capsule,
 }
-"""Rows of each pair of shapes, `(size, size, pose of the second in the first) → Touch`; a point
-is a sphere without radius where it has no pair of its own."""
+"""Rows of each pair of shapes, `(size, size, pose of the second in the first) → Touch`. A point is
+a sphere of radius zero unless it has a pair of its own."""
 
 
 def known_pair(first: str, second: str) -> bool:
-    """Whether two kinds of shapes, in either order, have rows."""
+    """Return whether two kinds of shapes, in either order, have rows."""
     return _named(first, second) is not None or _named(second, first) is not None
 
 
 def rows_of(kinds: tuple[str, str], numbers: tuple[int, int], d: int = 3) -> int:
-    """Count the rows of two shapes by the numbers that each has, in the plane or in space."""
+    """Return the number of rows of two shapes, in the plane or in space, from the number of entries
+    of their sizes.
+    """
     shape = lambda *n: jax.ShapeDtypeStruct(n, jnp.float64)
     sizes = shape(numbers[0]), shape(numbers[1])
     made = jax.eval_shape(
@@ -190,7 +192,7 @@ def rows_of(kinds: tuple[str, str], numbers: tuple[int, int], d: int = 3) -> int
 
 
 def touch(kinds: tuple[str, str], sizes: tuple[Size, Size], place: Array, rotation: Array) -> Touch:
-    """The rows of two shapes.
+    """Return the rows of two shapes.
 
     Args:
         kinds: of the first and second shape.
@@ -212,7 +214,7 @@ def touch(kinds: tuple[str, str], sizes: tuple[Size, Size], place: Array, rotati
 
 
 def _named(first: str, second: str) -> tuple[str, str] | None:
-    """The pair of `PAIRS` that serves two kinds in this order."""
+    """Return the pair of `PAIRS` for two kinds in this order."""
     round_one = "sphere" if second == "point" and first != "sphere" else second
     return next((x for x in ((first, second), (first, round_one)) if x in PAIRS), None)
 
@@ -220,8 +222,8 @@ def _named(first: str, second: str) -> tuple[str, str] | None:
 def sliding(
     found: Touch, at: tuple[Array, Array], rate: tuple[Array, Array]
 ) -> Float[Array, "rows tangents"]:
-    """Velocity with which the second body slides on the first at each row, along one tangent in the
-    plane and along two in space [m/s].
+    """Return the velocity with which the second body slides on the first at each row, along one
+    tangent in the plane and along two in space [m/s].
 
     Args:
         found: rows at this pose.
@@ -237,12 +239,13 @@ def sliding(
 
 
 ODD = np.array([0.2672612419124244, 0.5345224838248488, -0.8017837257372732])
-"""A direction that no contact has but by chance: (1, 2, −3)/√14."""
+"""A direction that a contact normal has by chance only: (1, 2, −3)/√14."""
 
 
 def _tangents(n: Array) -> Array:
-    """Two directions at right angles to n, as smooth as n: the axes of a mirror that takes `ODD` to
-    n, shape (2, 3)."""
+    """Return two directions perpendicular to n that are as smooth as n: the images of two axes
+    under the reflection that maps `ODD` to n, shape (2, 3).
+    """
     w = n - ODD
     mirror = jnp.eye(3) - 2 * jnp.outer(w, w) / (w @ w)
     first = np.cross(ODD, [0.0, 0.0, 1.0])

@@ -1,9 +1,9 @@
-"""A plane curve that points and wheels touch.
+"""A plane curve for contacts with points and wheels.
 
     g = n · (x − c(s)) − r,    (c(s) − x) · c′(s) = 0
 
-s is that of the nearest point: of all samples of the curve the nearest one, from which Newton's
-iteration goes on. Its derivatives are those of the implicit function s(x), of any order.
+s is the parameter of the nearest point: Newton's iteration starts at the nearest of all samples of
+the curve. Its derivatives are those of the implicit function s(x), of any order.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from zwang.compile.derivative import CustomDerivative
 from zwang.inputs.arguments import choice, count, flag, function, number, refuse
 
 ALONG_A_CURVE = 64
-"""Points of a curve of which the nearest one is where Newton's iteration begins; of one in pieces
-each has as many."""
+"""Number of samples of a curve, of which the nearest one is the start of Newton's iteration; of a
+curve in pieces, each piece has as many."""
 NEWTON_STEPS = 8
-"""Steps of that iteration: between neighboring samples it doubles its digits in each of them."""
+"""Number of steps of that iteration: between neighboring samples each step doubles its digits."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Curve:
     """A plane curve, solid on one side.
 
-    What touches it has the nearest point of the whole curve. A wheel that may touch it in two
-    places at once, in a narrow valley, needs `pieces` of which each holds one of these places.
+    A contact is at the nearest point of the whole curve. A wheel that may touch it in two places at
+    once, in a narrow valley, needs `pieces` each of which contains one of these places.
 
     Args:
         place: `(s, p)` → x and y [m], shape (2,), smooth.
         first, last: range of s.
-        closed: whether it ends where it begins; else a contact ends where the curve does.
+        closed: whether its end is its beginning; otherwise a contact ends where the curve does.
         free: the side that is not solid, seen along s: "left" or "right".
         pieces: number of equal parts of the range that have a contact each.
 
@@ -68,11 +68,12 @@ class Curve:
         count(self.pieces, "Curve: pieces", least=1)
 
     def touch(self, center: Float[Array, " 2"], radius: ArrayLike = 0.0, p: PyTree = None) -> Touch:
-        """Gap, way to the end, place and normal of a wheel or a point, a row for each piece.
+        """Return gap, distance to the end, place and normal of a wheel or a point, a row for each
+        piece.
 
         Args:
             center: of the wheel in the axes of the curve [m].
-            radius: of the wheel [m]; 0 of a point.
+            radius: of the wheel [m]; 0 for a point.
             p: parameters of the curve.
         """
         ends = np.linspace(self.first, self.last, self.pieces + 1)
@@ -87,7 +88,7 @@ class Curve:
         tangent = along / speed
         side = 1.0 if self.free == "left" else -1.0
         normal = side * jnp.stack([-tangent[1], tangent[0]])
-        # beyond an end, at which s stays, the way is negative
+        # beyond an end, where s is constant, the distance is negative
         ahead = tangent @ (center - c)
         way = jnp.minimum((s - first) * speed + ahead, (last - s) * speed - ahead)
         way = jnp.full((), jnp.inf) if endless else way
@@ -95,31 +96,31 @@ class Curve:
 
 
 def _moving(place: Callable, s, p) -> tuple[Array, Array]:
-    """c and c′ at s."""
+    """Return c and c′ at s."""
     return jax.jvp(lambda s: place(s, p), (s,), (jnp.ones_like(s),))
 
 
 def _off(place: Callable, s, x, p) -> Array:
-    """(c − x) · c′, which is zero at the nearest point."""
+    """Return (c − x) · c′, which is zero at the nearest point."""
     c, along = _moving(place, s, p)
     return (c - x) @ along
 
 
 def _slope(place: Callable, s, x, p) -> tuple[Array, Array]:
-    """What is to be zero, and its derivative by s."""
+    """Return the function whose zero is sought, and its derivative with respect to s."""
     return jax.jvp(lambda s: _off(place, s, x, p), (s,), (jnp.ones_like(s),))
 
 
 @CustomDerivative
 def _nearest(place: Callable, endless: bool, x, p, first, last) -> Array:
-    """s of the nearest point between first and last."""
+    """Return s of the nearest point between first and last."""
     steps = np.arange(ALONG_A_CURVE + 1) / ALONG_A_CURVE
     samples = first + (last - first) * steps
     spacing = (last - first) / ALONG_A_CURVE
 
     def square(s):
-        """Half the square of the distance, at the sample or where Newton's step from it leads to,
-        if that is nearer to it than to the next one.
+        """Return half the square of the distance, at the sample or at the result of Newton's step
+        from it, if that is nearer to this sample than to the next one.
         """
         away, (off, slope) = place(s, p) - x, _slope(place, s, x, p)
         near = jnp.abs(off) < slope * spacing
@@ -133,7 +134,7 @@ def _nearest(place: Callable, endless: bool, x, p, first, last) -> Array:
     def closer(_, s):
         off, slope = _slope(place, s, x, p)
         along = _moving(place, s, p)[1]
-        # where the distance is largest Newton's step leads away
+        # where the distance has a maximum Newton's step leads away
         step = off / jnp.where(slope > 0, slope, along @ along)
         return jnp.clip(s - step, low, high)
 

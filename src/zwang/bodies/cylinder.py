@@ -47,10 +47,10 @@ from zwang.thresholds import RESOLVED, ROOT_OF_ROUND_OFF
 FLAT = ROOT_OF_ROUND_OFF
 """Angle up to which a rim lies flat [rad]: the direction of its lowest point is known to 1e-8."""
 AROUND = 8
-"""Places that hold a flat rim."""
+"""Number of places that support a flat rim."""
 TO_ROOT = 12
-"""Steps of Newton's iteration along a line beside a rim: it doubles its digits once it is within a
-third of the radius."""
+"""Number of steps of Newton's iteration along a line near a rim: each doubles its digits once it is
+within a third of the radius."""
 SIDES = np.array([1.0, -1.0])
 
 
@@ -59,7 +59,7 @@ def cylinder_sphere(first: Size, second: Size, at: Placed) -> Touch:
 
 
 def _balls(size: Size, centers: Array, radius) -> Touch:
-    """Balls beside a cylinder: by the nearest of its side, ends and rims."""
+    """Return rows of balls near a cylinder: with the nearest of its side, ends and rims."""
     across, half = length(centers[:, :2]), jnp.stack([size[0], size[1] / 2])
     found = balls_beside_box(half, jnp.stack([across, centers[:, 2]], axis=1), radius)
     outward = centers[:, :2] / jnp.where(across > 0, across, 1.0)[:, None]
@@ -74,9 +74,11 @@ def plane_cylinder(first: Size, second: Size, at: Placed) -> Touch:
 
 
 def _rim_points(size: Size, at: Placed) -> tuple[Array, Array]:
-    """Places of a cylinder that a plane z = 0 below it may carry, and how far each is one."""
+    """Return places of a cylinder that a plane z = 0 below it may support, and how far each is
+    valid.
+    """
     r, axis, half = size[0], at.axes[:, 2], size[1] / 2
-    # the part of the axis along the plane, without the cancellation in 1 − (axis_z)²
+    # the component of the axis along the plane, without the cancellation in 1 − (axis_z)²
     square = axis[0] ** 2 + axis[1] ** 2
     leans = square > (FLAT / 2) ** 2
     tilt = jnp.sqrt(jnp.where(leans, square, 1.0))
@@ -88,7 +90,7 @@ def _rim_points(size: Size, at: Placed) -> tuple[Array, Array]:
     end = at.place - jnp.where(axis[2] >= 0, half, -half) * axis
     outward = around - (around @ axis)[:, None] * axis
     flat = end + r / np.cos(np.pi / AROUND) * outward
-    # the side that the cylinder does not lean to is there at any tilt: it ends a fall to the plane
+    # places on the side away from the tilt are valid at any tilt: they end a fall onto the plane
     still = jnp.maximum(FLAT - tilt, -(around @ down))
     way = jnp.concatenate([jnp.broadcast_to(tilt - FLAT / 2, 2), still])
     return jnp.concatenate([low, flat]), r * way
@@ -100,7 +102,7 @@ def cylinder_capsule(first: Size, second: Size, at: Placed) -> Touch:
 
 
 def _sides(first: Size, second: Size, at: Placed) -> Touch:
-    """A row of two round bars whose axes cross."""
+    """Return a row of two round bars whose axes cross."""
     z, axis = jnp.array([0.0, 0.0, 1.0]), at.axes[:, 2]
     found = crossing(jnp.zeros(3), z, first[1] / 2, at.place, axis, second[1] / 2, second[0])
     found = found._replace(gap=found.gap - first[0])
@@ -108,7 +110,7 @@ def _sides(first: Size, second: Size, at: Placed) -> Touch:
 
 
 def _rims_beside_bar(first: Size, second: Size, at: Placed) -> Touch:
-    """The rims of a cylinder beside a round bar, two places of each."""
+    """Return rows of the rims of a cylinder near a round bar, two places of each."""
     own = Placed(jnp.zeros(3), jnp.eye(3))
     t, circle, way = _along_rims(first, own, at.place, at.axes[:, 2])
     line = at.place + t[..., None] * at.axes[:, 2]
@@ -118,11 +120,11 @@ def _rims_beside_bar(first: Size, second: Size, at: Placed) -> Touch:
 
 
 def _along_rims(size: Size, at: Placed, q, b) -> tuple[Array, Array, Array]:
-    """Places of lines q + t b beside the rims of a cylinder that are nearest to them.
+    """Return the places of lines q + t b that are nearest to the rims of a cylinder.
 
     Returns:
         t and the place on the rim, for each of two rims and for each of two directions from the
-        foot of the axis on the line; and 1 where there is one, else −1.
+        foot of the axis on the line; and 1 if it exists, else −1.
     """
     r, a = size[0], at.axes[:, 2]
     centers = at.place + SIDES[:, None] * size[1] / 2 * a
@@ -133,7 +135,7 @@ def _along_rims(size: Size, at: Placed, q, b) -> tuple[Array, Array, Array]:
     skew = 1 - cosine**2
     crosses = skew > RESOLVED
     scale = jnp.where(crosses, skew, 1.0)
-    # the foot of the axis, or of the rim's plane on a line along the axis
+    # the foot of the axis, or of the rim's plane for a line along the axis
     along = jnp.where(crosses[..., None], across, w - across)
     foot = -jnp.sum(along * b, axis=-1) / scale
     beside = length(across + foot[..., None] * (b - cosine[..., None] * a))
@@ -151,7 +153,7 @@ def _along_rims(size: Size, at: Placed, q, b) -> tuple[Array, Array, Array]:
 
 
 def _outward(t, w, a, b) -> Array:
-    """The direction from the axis to the places of lines, of unit length."""
+    """Return the direction from the axis to the places of lines, of unit length."""
     x = w + t[..., None] * b
     x = x - jnp.sum(x * a, axis=-1)[..., None] * a
     distance = length(x)
@@ -159,7 +161,7 @@ def _outward(t, w, a, b) -> Array:
 
 
 def _off_rim(t, r, w, a, b) -> tuple[Array, Array]:
-    """f, which is zero at the nearest place, and its slope."""
+    """Return f, which is zero at the nearest place, and its slope."""
     x, cosine = w + t[..., None] * b, jnp.sum(a * b, axis=-1)
     z = jnp.sum(x * a, axis=-1)
     x = x - z[..., None] * a
@@ -173,7 +175,7 @@ def _off_rim(t, r, w, a, b) -> tuple[Array, Array]:
 
 @CustomDerivative
 def _nearest_to_rim(start, r, w, a, b) -> Float[Array, ...]:
-    """The root of f that Newton's iteration finds from a start."""
+    """Return the root of f to which Newton's iteration converges from a start."""
 
     def closer(_, t):
         off, slope = _off_rim(t, r, w, a, b)

@@ -1,4 +1,4 @@
-"""Parts of shapes that touch: balls, points, edges, faces, and the rows that they make."""
+"""Parts of shapes that touch: balls, points, edges, faces, and the rows of their contacts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zwang.equations.constraint.nonideal import length
 from zwang.thresholds import RESOLVED, SMALL_PART
 
 Size = Float[Array, " numbers"]
-"""Numbers of a shape, as `SURFACES` names them."""
+"""Numbers of a shape, in the order of `SURFACES`."""
 
 
 class Touch(NamedTuple):
@@ -21,7 +21,7 @@ class Touch(NamedTuple):
 
     Attributes:
         gap: g [m].
-        way: how far each row is within its ends [m], inf without any.
+        way: distance of each row from its ends [m], negative beyond them, inf without ends.
         place: x, on the second shape [m].
         normal: n, of unit length.
     """
@@ -33,19 +33,21 @@ class Touch(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """The second shape in the axes of the first: place of its center and matrix of its axes."""
+    """Pose of the second shape in the axes of the first: place of its center and matrix of its
+    axes.
+    """
 
     place: Float[Array, " d"]
     axes: Float[Array, "d d"]
 
     @property
     def inverse(self) -> Placed:
-        """The first in the axes of the second."""
+        """Return the pose of the first in the axes of the second."""
         return Placed(-self.axes.T @ self.place, self.axes.T)
 
 
 def balls_beside(nearest: Array, centers: Array, radius) -> Touch:
-    """Balls around centers beside the nearest points of a surface."""
+    """Return rows of balls around centers whose nearest points of a surface are given."""
     away = centers - nearest
     distance = length(away)
     normal = away / jnp.where(distance > 0, distance, 1.0)[..., None]
@@ -54,31 +56,33 @@ def balls_beside(nearest: Array, centers: Array, radius) -> Touch:
 
 
 def join(*parts: Touch) -> Touch:
-    """All rows of several parts, one after another."""
+    """Return all rows of several parts, one after another."""
     return Touch(*(jnp.concatenate(x) for x in zip(*parts, strict=True)))
 
 
 def swap(found: Touch, at: Placed) -> Touch:
-    """Rows of the second shape beside the first, as those of the first beside the second."""
+    """Return rows of the second shape with the first as those of the first with the second."""
     place = at.place + found.place @ at.axes.T
     # the place is on the other shape, which touches it where the gap is closed
     return Touch(found.gap, found.way, place, -found.normal @ at.axes.T)
 
 
 def box_corners(half: Array) -> Array:
-    """Corners of a box, shape (2^d, d)."""
+    """Return the corners of a box, shape (2^d, d)."""
     signs = np.array(list(itertools.product((1.0, -1.0), repeat=len(half))))
     return jnp.asarray(signs) * half
 
 
 def cap_centers(size: Size, at: Placed) -> Array:
-    """Centers of the caps of a capsule."""
+    """Return the centers of the caps of a capsule."""
     half = size[1] / 2 * at.axes[:, 2]
     return jnp.stack([at.place + half, at.place - half])
 
 
 def crossing(p, a, reach, q, b, other, radius) -> Touch:
-    """Segments p + s a, |s| ≤ reach, and q + t b, |t| ≤ other, with b round, where they cross."""
+    """Return rows of segments p + s a, |s| ≤ reach, and q + t b, |t| ≤ other, where they cross. The
+    second segment is a round bar.
+    """
     w, c = q - p, jnp.sum(a * b, axis=-1)
     apart = 1 - c**2
     along, across = jnp.sum(w * a, axis=-1), jnp.sum(w * b, axis=-1)
@@ -91,7 +95,7 @@ def crossing(p, a, reach, q, b, other, radius) -> Touch:
 
 
 def balls_beside_box(half: Array, centers: Array, radius) -> Touch:
-    """Round bodies beside a box: by the nearest of faces, edges and corners."""
+    """Return rows of balls near a box: with the nearest of faces, edges and corners."""
     beyond, side = jnp.abs(centers) - half, jnp.where(centers >= 0, 1.0, -1.0)
     outside = jnp.any(beyond > 0, axis=1)
     away = jnp.where(beyond > 0, beyond, 0.0)
@@ -105,12 +109,14 @@ def balls_beside_box(half: Array, centers: Array, radius) -> Touch:
 
 
 def points_on_face(half: Array, corners: Array, center: Array, least) -> Touch:
-    """Corners of a body beside that face of a box that has the whole body farthest before it."""
+    """Return rows of corners of a body with the face of a box from which the whole body is
+    farthest.
+    """
     d = len(half)
     side = jnp.where(center >= 0, 1.0, -1.0)
     depth = side * corners - half
     apart = jnp.min(depth, axis=0)
-    # while a corner touches the face, no other face has all corners before it
+    # while a corner touches the face, all corners are in front of no other face
     face = np.arange(d) == jnp.argmax(apart)
     room = jnp.min(jnp.where(face, jnp.inf, half - jnp.abs(corners)), axis=1)
     separate = jnp.max(apart) + SMALL_PART * least
@@ -120,7 +126,7 @@ def points_on_face(half: Array, corners: Array, center: Array, least) -> Touch:
 
 
 def on_plane(size: Size, centers: Array, radius) -> Touch:
-    """Balls above the plane, which ends at half of its lengths if it has any."""
+    """Return rows of balls above the plane, which ends at half of its lengths if it has any."""
     n = np.zeros(centers.shape[1])
     n[-1] = 1.0
     way = jnp.full(len(centers), jnp.inf)
@@ -131,8 +137,10 @@ def on_plane(size: Size, centers: Array, radius) -> Touch:
 
 
 def edges_across(half: Array, place: Array, axis: Array, reach, radius) -> Touch:
-    """Edges of a box where a round bar about place + t axis, |t| ≤ reach, crosses them."""
-    # the axis along each edge, and its middle over half of the lengths
+    """Return rows of edges of a box where a round bar about place + t axis, |t| ≤ reach, crosses
+    them.
+    """
+    # the axis along each edge, and its middle relative to half of the lengths
     signs = list(itertools.product(range(3), (1.0, -1.0), (1.0, -1.0)))
     along = np.array([x[0] for x in signs])
     middle = np.zeros((12, 3))

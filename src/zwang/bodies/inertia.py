@@ -1,4 +1,4 @@
-"""Which inertias a rigid body can have."""
+"""Check of the inertia of a rigid body."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ import numpy as np
 from zwang.algebra.spectrum import principal
 
 TRIANGLE = 1e-3
-"""How far the largest principal moment may exceed the sum of the two others, relative to itself:
-files round moments to three digits, and a disk or a rod has nothing to spare.
-"""
+"""Relative amount by which the largest principal moment may exceed the sum of the two others: files
+round moments to three digits, and a disk or a rod has no margin."""
 NOTHING = 1e-12
-"""Moments up to this, relative to the largest or for each kilogram [m²], are round-off of zero:
-files have point masses with −5e-20.
-"""
+"""Moments up to this, relative to the largest or per kilogram [m²], are round-off of zero: files
+contain point masses with −5e-20."""
 NO_BODY = "no body has such principal moments of inertia, which are taken as they stand"
 """Beginning of the sentence that names the bodies."""
 
 
 def impossible(mass: float, inertia: np.ndarray) -> np.ndarray | None:
-    """Principal moments of an inertia that no rigid body has, or None.
+    """Return the principal moments of an inertia that no rigid body has, or None.
 
-    The moments A ≤ B ≤ C of any distribution of mass are not negative and obey C ≤ A + B.
+    The moments A ≤ B ≤ C of any distribution of mass are not negative and satisfy C ≤ A + B.
 
     Args:
         mass: [kg].

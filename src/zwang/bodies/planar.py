@@ -21,7 +21,7 @@ class PlanarBodies:
         M = diag(m, m, J) per body,    F = (m g, 0) + wrench − ∂V/∂q
 
     Masses and inertias are parameters, arrays with one entry per body, so that a run with other
-    values compiles nothing: `p["mass"]` [kg], shape (nb,); `p["inertia"]` [kg·m²], shape (nb,);
+    values needs no compilation: `p["mass"]` [kg], shape (nb,); `p["inertia"]` [kg·m²], shape (nb,);
     `p["gravity"]` [m/s²], shape (2,).
 
     Args:
@@ -36,8 +36,8 @@ class PlanarBodies:
 
     Attributes:
         system: the `zw.System`.
-        params: the parameters above, to be handed to `zw.Model` (with more of the model's own, if
-            it has any).
+        params: the parameters above, for `zw.Model` (possibly with further parameters of the
+            model).
 
     Example:
         >>> bars = PlanarBodies([Body("crank", 1.0, 0.1), Body("coupler", 2.0, 0.2)])
@@ -76,11 +76,11 @@ class PlanarBodies:
     def __repr__(self) -> str:
         return present("text_of_bodies", self)
 
-    # --- where the bodies are
+    # --- poses of the bodies
 
     def pose(self, q: Float[Array, " nq"], body) -> Float[Array, "... 3"]:
-        """`(x, y, angle)` of a body, given by name or index; of several, with a leading axis, by
-        slice or index array.
+        """Return `(x, y, angle)` of a body, given by name or index; of several, with a leading
+        axis, by slice or index array.
         """
         at = entry(self._index, body)
         if isinstance(at, int) and 0 <= at < len(self.bodies):
@@ -88,22 +88,23 @@ class PlanarBodies:
         return q.reshape(-1, 3)[at]
 
     def point(self, q: Float[Array, " nq"], body, offset=(0.0, 0.0)) -> Float[Array, "... 2"]:
-        """Place in the plane [m] of the point at `offset` [m] in the body's own axes; `body` as in
-        `pose`.
+        """Return the place in the plane [m] of the point at `offset` [m] in the body's own axes;
+        `body` as in `pose`.
         """
         pose = self.pose(q, body)
         xp = np if is_concrete(offset) else jnp
         along = xp.asarray(offset, float)
         across = xp.stack([-along[..., 1], along[..., 0]], axis=-1)
         angle = pose[..., 2:]
-        # what is known stays with NumPy, and the rest is few operations: all of them are traced
+        # Known numbers remain NumPy arrays, and the rest is few operations, because all of them are
+        # traced.
         return pose[..., :2] + jnp.cos(angle) * along + jnp.sin(angle) * across
 
     def velocity(
         self, q: Float[Array, " nq"], v: Float[Array, " nv"], body, offset=(0.0, 0.0)
     ) -> Float[Array, "... 2"]:
-        """Velocity [m/s] of the point at `offset` [m] in the body's own axes; `body` as in
-        `pose`.
+        """Return the velocity [m/s] of the point at `offset` [m] in the body's own axes; `body` as
+        in `pose`.
         """
         twist, arm = self.pose(v, body), self.point(q, body, offset) - self.pose(q, body)[..., :2]
         return twist[..., :2] + twist[..., 2:] * jnp.stack([-arm[..., 1], arm[..., 0]], axis=-1)
@@ -116,7 +117,7 @@ class _Equations(FreeEquations):
         return jnp.stack([p["mass"], p["mass"], p["inertia"]], axis=1).ravel()
 
     def force(self, q, v, t, p):
-        # gravity does not turn a body about its center of mass
+        # gravity has no moment about the center of mass
         weight = p["mass"][:, None] * p["gravity"]
         F = jnp.concatenate([weight, jnp.zeros((len(weight), 1))], axis=1)
         F = F if self.wrench is None else F + self.wrench(q, v, t, p)

@@ -21,16 +21,16 @@ VELOCITIES = ("vx", "vy", "vz", "wx", "wy", "wz")
 class RigidBodies:
     """Rigid bodies in space with unit quaternions.
 
-    Of each body in turn, q holds the center of mass (x, y, z) and the quaternion (qw, qx, qy, qz)
-    of its attitude, v the velocity (vx, vy, vz) in space and the angular velocity (wx, wy, wz) in
-    its own axes.
+    For each body in turn, q contains the center of mass (x, y, z) and the quaternion (qw, qx, qy,
+    qz) of its attitude, v the velocity (vx, vy, vz) in space and the angular velocity (wx, wy, wz)
+    in its own axes.
 
         M = diag(m, m, m, J),    F = (m g, −ω × J ω) + wrench − Nᵀ ∂V/∂q,    N = diag(1, ½ E(q))
 
     Masses and inertias are parameters, arrays with one entry per body, so that a run with other
-    values compiles nothing: `p["mass"]` [kg], shape (nb,); `p["inertia"]` [kg·m²], shape (nb, 3) if
-    all bodies are given in principal axes, so that M is diagonal, else (nb, 3, 3); `p["gravity"]`
-    [m/s²], shape (3,).
+    values needs no compilation: `p["mass"]` [kg], shape (nb,); `p["inertia"]` [kg·m²], shape (nb,
+    3) if all bodies are given in principal axes, so that M is diagonal, else (nb, 3, 3);
+    `p["gravity"]` [m/s²], shape (3,).
 
     Args:
         bodies: the bodies.
@@ -42,8 +42,8 @@ class RigidBodies:
 
     Attributes:
         system: the `zw.System`.
-        params: the parameters above, to be handed to `zw.Model` (with more of the model's own, if
-            it has any).
+        params: the parameters above, for `zw.Model` (possibly with further parameters of the
+            model).
 
     Example:
         >>> bodies = RigidBodies([Body("top", 1.0, (0.2, 0.2, 0.1))])
@@ -61,7 +61,7 @@ class RigidBodies:
     ):
         self.bodies = tuple(bodies)
         self._index = by_name(self.bodies)
-        # a diagonal M where every body has principal axes, which needs no factorization
+        # M is diagonal if every body has principal axes; it then needs no factorization
         principal = all(np.shape(body.inertia) == (3,) for body in self.bodies)
         mass, inertia = stacked(self.bodies, (3,) if principal else (3, 3))
         self.params = {"mass": mass, "inertia": inertia, "gravity": np.array(gravity, float)}
@@ -84,39 +84,39 @@ class RigidBodies:
     def __repr__(self) -> str:
         return present("text_of_bodies", self)
 
-    # --- where the bodies are; `body` is a name or index, or a slice or index array for several
-    # with a leading axis ---
+    # --- poses of the bodies; `body` is a name or index, or a slice or index array for several with
+    # a leading axis ---
 
     def position(self, q: Float[Array, " nq"], body) -> Float[Array, "... 3"]:
-        """Center of mass [m] in space."""
+        """Return the center of mass [m] in space."""
         return q.reshape(-1, 7)[entry(self._index, body), :3]
 
     def quaternion(self, q: Float[Array, " nq"], body) -> Float[Array, "... 4"]:
-        """Attitude as a quaternion (w, x, y, z)."""
+        """Return the attitude as a quaternion (w, x, y, z)."""
         return q.reshape(-1, 7)[entry(self._index, body), 3:]
 
     def rotation(self, q: Float[Array, " nq"], body) -> Float[Array, "... 3 3"]:
-        """Attitude as a matrix R: x_space = R x_body, the body's axes in its columns."""
+        """Return the attitude as a matrix R: x_space = R x_body, the body's axes in its columns."""
         return rotation_matrix(self.quaternion(q, body))
 
     def direction(self, q: Float[Array, " nq"], body, axis) -> Float[Array, "... 3"]:
-        """A vector given in the body's axes, in space."""
+        """Return a vector given in the body's axes, in space."""
         return jnp.einsum("...ij,...j->...i", self.rotation(q, body), jnp.asarray(axis, float))
 
     def point(self, q: Float[Array, " nq"], body, offset=(0.0, 0.0, 0.0)) -> Float[Array, "... 3"]:
-        """Place in space [m] of the point at `offset` [m] in the body's axes."""
+        """Return the place in space [m] of the point at `offset` [m] in the body's axes."""
         return self.position(q, body) + self.direction(q, body, offset)
 
     def angular_velocity(
         self, q: Float[Array, " nq"], v: Float[Array, " nv"], body
     ) -> Float[Array, "... 3"]:
-        """Angular velocity [rad/s] in space; `v` itself holds it in body axes."""
+        """Return the angular velocity [rad/s] in space; `v` itself contains it in body axes."""
         return self.direction(q, body, v.reshape(-1, 6)[entry(self._index, body), 3:])
 
     def velocity(
         self, q: Float[Array, " nq"], v: Float[Array, " nv"], body, offset=(0.0, 0.0, 0.0)
     ) -> Float[Array, "... 3"]:
-        """Velocity in space [m/s] of the point at `offset` [m] in the body's axes."""
+        """Return the velocity in space [m/s] of the point at `offset` [m] in the body's axes."""
         twist, offset = v.reshape(-1, 6)[entry(self._index, body)], jnp.asarray(offset, float)
         return twist[..., :3] + self.direction(q, body, jnp.cross(twist[..., 3:], offset))
 
@@ -143,7 +143,8 @@ class _Equations(FreeEquations):
         F = F if self.wrench is None else F + self.wrench(q, v, t, p)
         if self.potential is None:
             return F.ravel()
-        # ∂V/∂q belongs to q̇; Nᵀ takes it to v, where quaternions have three rates and not four
+        # ∂V/∂q is conjugate to q̇; Nᵀ maps it to v, because quaternions have four rates but three
+        # velocities
         slope = jax.grad(self.potential)(q, t, p).reshape(-1, 7)
         turning = jnp.einsum("bij,bi->bj", rate_map(q.reshape(-1, 7)[:, 3:]), slope[:, 3:])
         return (F - jnp.concatenate([slope[:, :3], turning], axis=1)).ravel()
@@ -162,15 +163,15 @@ class VelocityMap(AbstractVelocityMap):
         return jnp.einsum("bij,bc->bicj", blocks, jnp.eye(nb)).reshape(7 * nb, 6 * nb)
 
     def along(self, q: Float[Array, " nq"], dv: Float[Array, " nv"], t, p) -> Float[Array, " nq"]:
-        """`N dv`, body by body."""
+        """Return `N dv`, body by body."""
         return jnp.sum(_blocks(q) * dv.reshape(-1, 1, 6), axis=2).ravel()
 
 
 def _blocks(q: Float[Array, " nq"]) -> Float[Array, "nb 7 6"]:
-    """N of each body."""
+    """Return N of each body."""
     poses = q.reshape(-1, 7)
     nb, turning = len(poses), rate_map(poses[:, 3:])
-    # joined and not written into zeros, which the compiler would do entry by entry
+    # concatenated, because writing into zeros would be compiled entry by entry
     moving = jnp.broadcast_to(jnp.eye(3, 6), (nb, 3, 6))
     turning = jnp.concatenate([jnp.zeros((nb, 4, 3)), turning], axis=2)
     return jnp.concatenate([moving, turning], axis=1)

@@ -4,9 +4,9 @@
     q̇ = ½ E(q) ω    E(q) ω = q ∘ (0, ω)
     q ⊕ w = q ∘ exp(w),  exp(w) = (cos |w|/2, sin(|w|/2) w/|w|)
 
-All functions take any number of leading axes, so that several bodies cost one call. R and E are
-written in two ways: by components, which runs fast, and as a product with a table of numbers, which
-a tenth slower program is made from in a fraction of the time; by components, R is most of the
+All functions take any number of leading axes, so that several bodies cost one call. R and E have
+two implementations: by components, which is fast, and as a product with a table of numbers, which
+is slower by a tenth but compiles in a fraction of the time; by components, R is most of the
 operations of a model in space.
 
 Reference: Shabana (2013), Dynamics of Multibody Systems, section 3.2 (Euler parameters).
@@ -24,20 +24,21 @@ from zwang.compile.hints import traced_once
 from zwang.inputs.arithmetic import xp
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
-"""The quaternion of no rotation."""
+"""The quaternion of the identity."""
 SERIES = 1e-4
-"""Squared half angle [rad²] below which sine and cosine are summed as series: exact to round-off,
-and so are their derivatives, also at zero.
-"""
+"""Squared half angle [rad²] below which sine and cosine are summed as series. They and their
+derivatives are exact up to round-off, also at zero."""
 
 
 def _of_components(rows: Callable) -> np.ndarray:
-    """A matrix that is linear in (w, x, y, z), by its values at their unit vectors: axis 0."""
+    """Return a matrix that is linear in (w, x, y, z), from its values at the unit vectors: axis
+    0.
+    """
     return np.array([rows(*unit) for unit in np.eye(4)])
 
 
 def _body_axes(w, x, y, z) -> list[tuple]:
-    """Rows of E(q)."""
+    """Return the rows of E(q)."""
     return [(-x, -y, -z), (w, -z, y), (z, w, -x), (-y, x, w)]
 
 
@@ -50,18 +51,20 @@ SPACE_AXES = _of_components(
 _BOTH = np.einsum("aki,bkj->abij", SPACE_AXES, BODY_AXES)
 _ONCE = np.triu(np.ones((4, 4))) - 0.5 * np.eye(4)
 ROTATION = (_ONCE[..., None, None] * (_BOTH + _BOTH.swapaxes(0, 1))).reshape(16, 9)
-"""R of a unit quaternion, G(q)ᵀ E(q), by the products of components, each pair of them once."""
+"""R of a unit quaternion, G(q)ᵀ E(q), from the products of components, each pair of them once."""
 
 
 def _by_table(q: Array) -> bool:
-    """Whether to multiply by a table: with NumPy, and in native code, where its zeros vanish."""
+    """Return whether to multiply by a table: in NumPy, and in native code, which omits its
+    zeros.
+    """
     return isinstance(q, np.ndarray) or is_native()
 
 
 @traced_once
 def rotation_matrix(q: Float[Array, "... 4"]) -> Float[Array, "... 3 3"]:
-    """R with x_space = R x_body; the same for every length of q, so that a step's growth of |q|
-    does not deform bodies.
+    """Return R with x_space = R x_body. It is the same for every length of q, so that the growth of
+    |q| in a step does not deform bodies.
     """
     if _by_table(q):
         pairs = (q[..., :, None] * q[..., None, :]).reshape(*q.shape[:-1], 16)
@@ -82,13 +85,13 @@ def rotation_matrix(q: Float[Array, "... 4"]) -> Float[Array, "... 3 3"]:
         ],
         axis=-2,
     )
-    # divided once, not normalized before: two square roots less
+    # one division instead of a normalization before: two square roots fewer
     return R / (w * w + x * x + y * y + z * z)[..., None, None]
 
 
 def quaternion(R: Float[Array, "... 3 3"]) -> Float[Array, "... 4"]:
-    """A unit quaternion of a rotation matrix, the inverse of `rotation_matrix` up to the sign: the
-    longest column of q qᵀ.
+    """Return a unit quaternion of a rotation matrix, the inverse of `rotation_matrix` up to the
+    sign: the longest column of q qᵀ.
     """
     trace = xp.trace(R, axis1=-2, axis2=-1)[..., None, None]
     axis = xp.stack([R[..., k, j] - R[..., j, k] for j, k in ((1, 2), (2, 0), (0, 1))], axis=-1)[
@@ -103,13 +106,13 @@ def quaternion(R: Float[Array, "... 3 3"]) -> Float[Array, "... 4"]:
         ],
         axis=-1,
     )
-    # the column of largest length is the most accurate one: no entry of it cancels
+    # the longest column is the most accurate one: no entry of it suffers cancellation
     longest = xp.argmax(xp.diagonal(square, axis1=-2, axis2=-1), axis=-1)
     return normalized(xp.take_along_axis(square, longest[..., None, None], axis=-1)[..., 0])
 
 
 def product(a: Float[Array, "... 4"], b: Float[Array, "... 4"]) -> Float[Array, "... 4"]:
-    """`a ∘ b`: first the rotation b, then a; R(a ∘ b) = R(a) R(b)."""
+    """Return `a ∘ b`: first the rotation b, then a; R(a ∘ b) = R(a) R(b)."""
     aw, ax, ay, az = xp.moveaxis(xp.asarray(a), -1, 0)
     bw, bx, by, bz = xp.moveaxis(xp.asarray(b), -1, 0)
     return xp.stack(
@@ -124,12 +127,12 @@ def product(a: Float[Array, "... 4"], b: Float[Array, "... 4"]) -> Float[Array, 
 
 
 def conjugate(q: Float[Array, "... 4"]) -> Float[Array, "... 4"]:
-    """The inverse rotation."""
+    """Return the inverse rotation."""
     return q * np.array([1.0, -1.0, -1.0, -1.0])
 
 
 def rate_map(q: Float[Array, "... 4"]) -> Float[Array, "... 4 3"]:
-    """`½ E(q)` with `q̇ = ½ E(q) ω`, ω in body axes [rad/s]."""
+    """Return `½ E(q)` with `q̇ = ½ E(q) ω`, ω in body axes [rad/s]."""
     if _by_table(q):
         E = q @ BODY_AXES.reshape(4, 12).astype(q.dtype)
         return 0.5 * E.reshape(*q.shape[:-1], 4, 3)
@@ -138,7 +141,7 @@ def rate_map(q: Float[Array, "... 4"]) -> Float[Array, "... 4 3"]:
 
 
 def exponential(w: Float[Array, "... 3"]) -> Float[Array, "... 4"]:
-    """Quaternion of the rotation vector w = axis · angle [rad]; smooth at zero."""
+    """Return the quaternion of the rotation vector w = axis · angle [rad]; smooth at zero."""
     square = 0.25 * xp.sum(w * w, axis=-1)
     small = square < SERIES
     # √0 has no derivative, and `where` differentiates both of its branches
@@ -151,10 +154,10 @@ def exponential(w: Float[Array, "... 3"]) -> Float[Array, "... 4"]:
 
 
 def rotation_vector(q: Float[Array, "... 4"]) -> Float[Array, "... 3"]:
-    """Rotation vector [rad] of a unit quaternion, of length at most π: the inverse of
+    """Return the rotation vector [rad] of a unit quaternion, of length at most π: the inverse of
     `exponential`; smooth at zero.
     """
-    # q and −q are the same rotation; the nearer one turns by π at most
+    # q and −q are the same rotation; the nearer one rotates by π at most
     q = xp.where(q[..., :1] < 0, -q, q)
     square = xp.sum(q[..., 1:] ** 2, axis=-1)
     small = square < SERIES
@@ -165,7 +168,7 @@ def rotation_vector(q: Float[Array, "... 4"]) -> Float[Array, "... 3"]:
 
 
 def from_axis_angle(axis, angle) -> Float[Array, "... 4"]:
-    """Quaternion of a turn by `angle` [rad] about `axis`, of any length but zero."""
+    """Return the quaternion of a rotation by `angle` [rad] about `axis`, of any nonzero length."""
     axis = xp.asarray(axis, float)
     return exponential(
         axis / xp.linalg.norm(axis, axis=-1, keepdims=True) * xp.asarray(angle)[..., None]
@@ -173,10 +176,10 @@ def from_axis_angle(axis, angle) -> Float[Array, "... 4"]:
 
 
 def normalized(q: Float[Array, "... 4"]) -> Float[Array, "... 4"]:
-    """q at unit length."""
+    """Return q at unit length."""
     return q / xp.sqrt(xp.sum(q * q, axis=-1, keepdims=True))
 
 
 def moved(q: Float[Array, "... 4"], w: Float[Array, "... 3"]) -> Float[Array, "... 4"]:
-    """`q ⊕ w`: q turned by the rotation vector w [rad] in body axes, at unit length."""
+    """Return `q ⊕ w`: q rotated by the rotation vector w [rad] in body axes, at unit length."""
     return normalized(product(q, exponential(w)))

@@ -1,6 +1,4 @@
-"""What a body looks like: shapes fixed to it, for pictures and the viewer; they have no mass and
-touch nothing.
-"""
+"""Shapes fixed to a body, for pictures and the viewer; they have no mass and no contacts."""
 
 from __future__ import annotations
 
@@ -20,8 +18,8 @@ SIZES: dict[str, tuple[str, ...]] = {
     "capsule": ("radius", "length along z between the centers of its caps"),
     "mesh": ("scale along x", "scale along y", "scale along z"),
 }
-"""The kinds of shapes, and what the numbers of `Shape.size` mean for each [m; scales without unit].
-"""
+"""The kinds of shapes, and the meaning of the numbers of `Shape.size` for each [m; scales without
+unit]."""
 
 MESHES = (".stl", ".obj")
 """Formats of meshes that the viewer reads."""
@@ -33,14 +31,14 @@ class Shape:
 
     Attributes:
         kind: one of `SIZES`.
-        size: its numbers, as `SIZES` names them [m]; a mesh has scales, (1, 1, 1) by default.
+        size: its numbers, in the order of `SIZES` [m]; a mesh has scales, (1, 1, 1) by default.
         position: of its origin in the body's axes [m], shape (3,).
         orientation: of its axes in the body's, a unit quaternion (w, x, y, z).
-        color: red, green, blue and opacity between 0 and 1; the viewer's own by default.
+        color: red, green, blue and opacity between 0 and 1; by default the viewer's own.
         file: of a mesh: its path (.stl or .obj).
 
     Raises:
-        ModelError: for a kind, size, orientation, color or file that does not fit.
+        ModelError: for an invalid kind, size, orientation, color or file.
     """
 
     kind: str
@@ -92,6 +90,5 @@ class Shape:
 
 
 UNIT_ATTITUDE_ERROR = 1e-6
-"""How far a quaternion's length may be from 1; a drawing shows no difference, and files round to
-six digits.
-"""
+"""Largest deviation of a quaternion's length from 1; it is invisible in a drawing, and files round
+to six digits."""

@@ -1,21 +1,20 @@
-"""The command line: `zwang COMMAND …`. Nothing here imports JAX before a command runs that needs
-it.
+"""The command line: `zwang COMMAND …`. JAX is imported only when a command runs that needs it.
 
-| file | what |
+| file | content |
 |---|---|
-| `analyses/` | one command each, found by its file |
-| `run.py`, `sweep.py`, `view.py`, ... | one command each, listed in `COMMANDS` |
-| `analysis.py` | what commands of analyses work on, print and write |
+| `analyses/` | commands of analyses, one file each, found by the file's name |
+| `run.py`, `sweep.py`, `view.py`, ... | other commands, one file each, listed in `COMMANDS` |
+| `analysis.py` | input and output of the commands of analyses |
 | `target.py`, `script.py` | MODEL: a gallery name, or a user's `.py` file |
 | `values.py` | `--set name=value` |
-| `options.py` | names of methods → methods |
-| `startup.py` | float64 and the compile cache |
-| `progress.py`, `timing.py`, `summary_table.py` | progress, time spent, closing table |
-| `failure.py`, `advice.py` | one sentence and an exit code, with advice that fits a command line |
-| `explain.py` | what messages mean |
-| `words.py` | words of a command line as values |
-| `terminal.py` | text on the terminal, control codes escaped |
-| `interruption.py` | Ctrl-C, which must not lose a run |
+| `options.py` | methods by their names on the command line |
+| `startup.py` | settings of JAX: float64 and the compile cache |
+| `progress.py`, `timing.py`, `summary_table.py` | progress bar, wall time, closing table |
+| `failure.py`, `advice.py` | errors as one sentence and an exit code; remedies as options |
+| `explain.py` | explanations of messages |
+| `words.py` | conversion of words of the command line to values |
+| `terminal.py` | output to the terminal, with control codes escaped |
+| `interruption.py` | Ctrl-C without loss of a run |
 | `streaming.py` | `zwang run --stream` and `--resume` |
 """
 
@@ -45,8 +44,8 @@ from zwang.errors import ModelError
 from zwang.remedy import speak_to
 
 GARBAGE = 1_000_000, 20, 50
-"""Thresholds of Python's search for circular garbage while a command starts: with its own ones it
-takes a tenth of a short command, and finds nothing.
+"""Thresholds of Python's cyclic garbage collector while a command starts. With the default
+thresholds it takes a tenth of a short command, and finds nothing.
 """
 ANALYSES = Path(__file__).parent / "analyses"
 COMMANDS = {
@@ -60,19 +59,19 @@ COMMANDS = {
     "reproduce": "reproduce",
     "explain": "explain",
 }
-"""Commands and their modules, of which only the one that is asked for is imported."""
+"""Commands and their modules; only the module of the requested command is imported."""
 OWN_BAR = ("explain", "listing", "run", "sweep", "reproduce", "view")
-"""Modules of commands that have a bar of their own, are done at once, or serve."""
+"""Modules of commands that have their own progress bar, finish at once, or run a server."""
 COMPLETING = "_ZWANG_COMPLETE"
-"""Variable by which a shell asks for completions."""
+"""Environment variable by which a shell requests completions."""
 COMPLETED = "_TYPER_COMPLETE_ARGS", "COMP_WORDS"
-"""Variables in which shells hand over the line to be completed."""
+"""Environment variables in which shells pass the line to be completed."""
 SUMMARY = re.compile(r'^def command\(.*?\n    """(.*?)(?:\n\n|""")', re.DOTALL | re.MULTILINE)
-"""First paragraph of what a module's command says of itself."""
+"""Pattern of the first paragraph of the docstring of a module's command."""
 
 
 def application(words: Sequence[str]) -> typer.Typer:
-    """The commands, as far as a command line needs them.
+    """The application with the commands that a command line needs.
 
     Args:
         words: after `zwang`.
@@ -86,7 +85,7 @@ def application(words: Sequence[str]) -> typer.Typer:
         epilog="Start with: [bold]zwang list[/], then [bold]zwang run five-bar[/] and open "
         "results/five-bar/report.html",
     )
-    # a shell that completes a line hands it over apart
+    # a shell that completes a line passes it in environment variables
     line = [*words, *(os.environ.get(name, "") for name in COMPLETED)]
     asked = asked_of([word for part in line for word in part.split()])
     for name, module in COMMANDS.items():
@@ -101,7 +100,7 @@ def asked_of(words: Sequence[str]) -> str | None:
 
 
 def speak_of(asked: str | None) -> None:
-    """Let advice be that of a command; without one, that of Python."""
+    """Select the form of remedies: options of a command, or Python for None."""
     speak_to(functools.partial(options_of, COMMANDS[asked]) if asked else None)
 
 
@@ -109,14 +108,14 @@ def _command(module: str) -> Callable:
     command = importlib.import_module(f"zwang.cli.{module}").command
     if module in OWN_BAR:
         return heard(command)
-    # a bar is nothing that the list of commands needs
+    # imported here, because the list of commands needs no progress bar
     from zwang.cli.progress import with_bar
 
     return heard(with_bar(command))
 
 
 def _summary(module: str) -> Callable:
-    """A command that stands in the list of commands only."""
+    """A command that only appears in the list of commands."""
 
     def listed() -> None:
         raise NotImplementedError
@@ -152,8 +151,8 @@ def _options(
 
 
 def refuse_null_bytes(words: Sequence[str]) -> None:
-    """Raise a `ModelError` for a word that no shell passes on; how a parser ends at one depends on
-    its version.
+    """Raise a `ModelError` for a word with a null byte, which no shell passes. Parsers of different
+    versions treat such words differently.
     """
     for word in words:
         if "\0" in word:
@@ -171,13 +170,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         Exit code: 0 done, 2 wrong input, 3 the run stopped early, 4 a verdict changed, 130
-        interrupted, 1 a file that cannot be written, or a fault of the program.
+        interrupted, 1 a file cannot be written, or an internal error.
     """
     gc.set_threshold(*GARBAGE)
-    # threads of OpenBLAS wait for each other at matrices of a few hundred rows: on a busy machine a
-    # report took four times as long
+    # threads of OpenBLAS wait for each other with matrices of a few hundred rows; on a busy machine
+    # a report took four times as long
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # or Python looks through all that JAX has made before it ends, which takes a second
+    # otherwise Python's garbage collector examines all objects of JAX at exit, which takes a second
     atexit.register(gc.freeze)
     ready()
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -195,9 +194,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
             or 0
         )
-    except BaseException as error:  # a user's file may raise anything, SystemExit included
+    except BaseException as error:  # a user's file may raise anything, even SystemExit
         if isinstance(error, SystemExit) and COMPLETING in os.environ:
-            return 0  # how a completion ends
+            return 0  # the end of a completion
         if _reader_has_left(error):
             with contextlib.suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -208,19 +207,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(referred(sentence, error))
         return code
     finally:
-        speak_of(None)  # to a program that goes on, Python
+        speak_of(None)  # remedies in Python for the calling program
 
 
 def _reader_has_left(error: BaseException) -> bool:
-    """Whether who reads the output has gone, as `head` does; tables and help then end in a
-    `SystemExit` of their own.
+    """True if the reader of the output has closed it, as `head` does. Tables and help then end in a
+    `SystemExit`.
     """
     cause = error.__context__ if isinstance(error, SystemExit) else error
     return isinstance(cause, BrokenPipeError)
 
 
 def console() -> NoReturn:
-    """`main` as a program of its own."""
+    """Run `main` as a program."""
     code = main()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):

@@ -1,7 +1,7 @@
-"""Names of the library in words of the command line.
+"""Translation of names of the library into words of the command line.
 
-Remedies of the library are said as options of the command that runs (see `zwang.remedy`). Other
-arguments, classes and functions that a sentence names become options and commands here.
+Remedies of the library are stated as options of the command that runs (see `zwang.remedy`). This
+module translates other arguments, classes and functions in a sentence into options and commands.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from typing import get_type_hints
 from zwang.remedy import spoken_options
 
 SINGULAR = {"inputs": "input", "outputs": "output"}
-"""Arguments whose option is given once for each."""
+"""Arguments whose option is repeated, once for each entry."""
 CALLED = re.compile(
     r"\bzw\.(?:analysis\.|study\.)?([a-z][a-z_]*)(\((?:[^()=]|\([^()]*\))*\))?(?!\w|\.\w|\()"
 )
-"""A function of the library, alone or called without an option."""
+"""Pattern of a function of the library, alone or called without an option."""
 METHOD = re.compile(r"\b(?:(integrator|pseudoinverse|formulation)=)?zw\.methods\.([A-Z]\w*)\(\)")
 ARGUMENT = re.compile(r"(?<![\w.(])([a-z]\w*)=(?=[\s.,;:)]|$)")
-"""An argument that is named and given no value."""
+"""Pattern of an argument that is named without a value."""
 
 
 def fitted(sentence: str, command: str | None = None) -> str:
-    """The sentence with names of the command line, as far as this command has them.
+    """The sentence with names of the command line in place of those that this command has.
 
     Args:
-        sentence: of the library.
-        command: name of a command's module; by default of the one that runs.
+        sentence: a sentence of the library.
+        command: name of a command's module; by default that of the running command.
     """
     spoken = spoken_options() if command is None else None
     has = spoken or options_of(command or "run")
@@ -41,14 +41,14 @@ def fitted(sentence: str, command: str | None = None) -> str:
 
 @functools.cache
 def options_of(command: str) -> set[str]:
-    """Names of the options of a command, without dashes before them."""
+    """Names of the options of a command, without leading dashes."""
     function = importlib.import_module(f"zwang.cli.{command}").command
     found = set()
     for name, kind in get_type_hints(function, include_extras=True).items():
         for about in getattr(kind, "__metadata__", ()):
-            if type(about).__name__ != "OptionInfo":  # an argument, which has no name
+            if type(about).__name__ != "OptionInfo":  # an argument, which has no option name
                 continue
-            # of what stands in an annotation the first name is taken for a default value
+            # in an annotation, typer stores the first name of an option as the default value
             given = [getattr(about, "default", None), *(getattr(about, "param_decls", None) or ())]
             words = "/".join(x for x in given if isinstance(x, str) and x.startswith("--"))
             words = words or f"--{name.replace('_', '-')}"
@@ -57,7 +57,7 @@ def options_of(command: str) -> set[str]:
 
 
 def _method(found: re.Match, has: Set[str]) -> str:
-    """A method by the option that chooses it."""
+    """A method in terms of the option that selects it."""
     from zwang.objects import families
 
     for option in ("integrator", "pseudoinverse", "formulation"):
@@ -69,13 +69,13 @@ def _method(found: re.Match, has: Set[str]) -> str:
 
 
 def _argument(found: re.Match, has: Set[str]) -> str:
-    """An argument by its option."""
+    """An argument in terms of its option."""
     name = str(SINGULAR.get(found[1], found[1])).replace("_", "-")
     return f"--{name}" if name in has else found[0]
 
 
 def _called(found: re.Match) -> str:
-    """A function by its command."""
+    """A function in terms of its command."""
     from zwang.cli import COMMANDS
 
     name = {"simulate": "run"}.get(found[1], found[1].replace("_", "-"))

@@ -1,4 +1,4 @@
-"""What commands of analyses share: options, what they work on, what they print and write."""
+"""Common parts of the commands of analyses: options, subjects, output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from zwang.cli.advice import fitted
 from zwang.cli.failure import UserError
-from zwang.cli.quantities import number
+from zwang.cli.quantities import Typed, number
 from zwang.cli.target import Target, load_target, locate, made_folder, started
 from zwang.cli.terminal import say, warn
 from zwang.cli.values import settings_like
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 Files = Mapping[str, Callable[[Path], object]]
-"""What writes files at paths, by their names."""
+"""Functions that write a file at a path, by the names of the files."""
 
 Driven = Annotated[
     str,
@@ -56,19 +56,21 @@ Amplitude = Annotated[
 
 
 def folder(files: str):
-    """The option --out, for a folder that some files are written to."""
+    """The option --out for a folder with the named files."""
     return typer.Option("--out", metavar="DIR", help=f"Folder for {files}.")
 
 
 def subject_of(
     model: str, set_: list[str] | None, typed: Mapping[str, Sequence[float]] | None = None
 ) -> tuple[Any, dict[str, Any]]:
-    """The mechanism of MODEL, or its model with its start, and warnings of angles in degrees.
+    """The mechanism of MODEL, or its model and start as arguments of an analysis. Angles that look
+    like degrees cause a warning.
 
     Args:
         typed: values of each input.
     """
     subject, options = _read_or_loaded(model, set_)
+    refuse_other_units(subject, typed or {})
     warn_of_degrees(subject, typed or {})
     return subject, options
 
@@ -77,20 +79,42 @@ def _read_or_loaded(model: str, set_: list[str] | None) -> tuple[Any, dict[str, 
     given = started(model, set_)
     from zwang.gallery.index.mechanisms import FOLDER
     from zwang.mechanism import read
+    from zwang.mechanism.toml import parameter_units
 
     path = locate(model)
     file = FOLDER / f"{model}.toml" if path is None else path
     if file.suffix == ".toml" and file.is_file():
         known = read(file).parameters
-        chosen = settings_like(given, dict.fromkeys(known, 0.0))
+        chosen = settings_like(given, dict.fromkeys(known, 0.0), parameter_units(file))
         if len(chosen) == len(given):
             return read(file, **chosen), {}
     target = load_target(model, given)
     return target.model, {"q": target.q0, "params": target.params}
 
 
+def refuse_other_units(subject: Mechanism | Model, typed: Mapping[str, Sequence[float]]) -> None:
+    """Refuse values of inputs whose unit measures another quantity.
+
+    Args:
+        typed: values of each input.
+
+    Raises:
+        UserError: for such a value.
+    """
+    from zwang.mechanism.expression import refuse_other_unit
+
+    for name, values in typed.items():
+        unit = _unit(subject, name) or ""
+        try:
+            for x in values:
+                refuse_other_unit(x.text if isinstance(x, Typed) else "", unit)
+        except ModelError as error:
+            raise UserError(f"{name}: {error}") from None
+
+
 def warn_of_degrees(subject: Mechanism | Model, typed: Mapping[str, Sequence[float]]) -> None:
-    """Warn of angles of more than a turn that are round numbers, as degrees are.
+    """Warn of angles larger than a turn that are round numbers, because they are probably in
+    degrees.
 
     Args:
         typed: values of each input.
@@ -104,7 +128,7 @@ def warn_of_degrees(subject: Mechanism | Model, typed: Mapping[str, Sequence[flo
 
 
 def _unit(subject: Mechanism | Model, name: str) -> str | None:
-    """The unit of a joint or a coordinate; None of a name that there is not."""
+    """The unit of a joint or a coordinate; None for an unknown name."""
     from zwang.mechanism import Mechanism
     from zwang.mechanism.registry import JOINT_KINDS
 
@@ -122,12 +146,12 @@ def publish(
     files: Files | None = None,
     warnings: Sequence[str] = (),
 ) -> None:
-    """Print what an analysis has found, and write files where a folder is asked for.
+    """Print the result of an analysis, and write files if a folder is given.
 
     Args:
-        found: a result, which says itself in words.
+        found: a result; its `str()` is printed.
         out: the folder.
-        files: what writes each of them.
+        files: functions that write the files.
         warnings: of the model.
     """
     say(fitted(str(found)))
@@ -138,7 +162,7 @@ def publish(
 
 
 def write(out: Path, files: Files) -> None:
-    """Write files to a folder, and say which."""
+    """Write files to a folder, and print their paths."""
     made = made_folder(out)
     for name, save in files.items():
         save(made / name)
@@ -146,10 +170,10 @@ def write(out: Path, files: Files) -> None:
 
 
 def saved(name: str, found: AbstractResult, **pictures: Callable[[], Picture]) -> Files:
-    """The data of a result, as NetCDF and, of what is a table, as CSV, and its pictures.
+    """The files of a result: its data as NetCDF, tables also as CSV, and its pictures.
 
     Args:
-        name: of the files of data.
+        name: name of the data files.
         found: the result.
         pictures: functions that draw them, by their names.
     """
@@ -162,7 +186,7 @@ def saved(name: str, found: AbstractResult, **pictures: Callable[[], Picture]) -
 def free_motion_pages(
     target: Target, model: Model, ways: Mapping[str, tuple[str, np.ndarray]], amplitude: float
 ) -> Files:
-    """Pages that play a model along velocities from its start; none of a model without a scene.
+    """Pages that play a model along velocities from its start; none for a model without a scene.
 
     Args:
         ways: title of each page and its velocity, by the name of its file.
@@ -183,30 +207,26 @@ def free_motion_pages(
 
 
 def ranges(given: Sequence[str], option: str) -> dict[str, tuple[float, float]]:
-    """`NAME=LOW:HIGH`, several times.
+    """Parse several `NAME=LOW:HIGH`.
 
     Raises:
         UserError: for text of another form.
     """
 
-    from zwang.mechanism.expression import quantity
-
     def span(text: str) -> tuple[float, float]:
-        low, high = map(quantity, text.split(":"))
+        low, high = map(Typed.of, text.split(":"))
         return low, high
 
     return _read(given, option, "NAME=LOW:HIGH, such as left=0:3.1 or left=0:180deg", span)
 
 
 def numbers(given: Sequence[str], option: str) -> dict[str, float]:
-    """`NAME=VALUE`, several times.
+    """Parse several `NAME=VALUE`.
 
     Raises:
         UserError: for text of another form.
     """
-    from zwang.mechanism.expression import quantity
-
-    return _read(given, option, "NAME=VALUE, such as A=1.1 or A=60deg", quantity)
+    return _read(given, option, "NAME=VALUE, such as A=1.1 or A=60deg", Typed.of)
 
 
 def _read(

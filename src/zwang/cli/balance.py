@@ -1,4 +1,4 @@
-"""The equilibrium that a command works about, and which of several it is."""
+"""The equilibrium that a command uses, and a line that identifies it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from zwang.cli.target import Target
 
 MOST_NAMED_COORDINATES = 8
-"""Coordinates that a line names; `zwang equilibrium` prints all."""
+"""Largest number of coordinates in this line; `zwang equilibrium` prints all."""
 
 
 class Find(enum.StrEnum):
@@ -30,7 +30,7 @@ FindOption = Annotated[
 
 
 def equilibrium_about(target: Target, find: Find) -> Equilibrium:
-    """The equilibrium near a model's start; a line names it."""
+    """The equilibrium near a model's start; prints a line that identifies it."""
     from zwang.analysis.equilibrium import equilibrium
     from zwang.analysis.result import rounded
 

@@ -13,15 +13,13 @@ from zwang.inputs.suggestions import did_you_mean
 from zwang.messages import Message, code_of_words, messages, reference
 
 LINK = re.compile(r"\[([^\]]+)\]\(([\w-]+\.md)\)")
-"""A page of the documentation."""
+"""Pattern of a link to a page of the documentation."""
 NAMED = re.compile(r"\(zwang explain (\S+)\)")
-"""How a message that was printed names its section."""
+"""Pattern by which a printed message names its section."""
 
 
 def explained(sentence: str, code: str | None = None) -> str:
-    """A sentence with the command that explains it: of a code, or of the message that its words
-    are, where there is one.
-    """
+    """A sentence followed by the command that explains it, for a code or for a known message."""
     code = code or code_of_words(sentence)
     return sentence if code is None else f"{sentence.rstrip('.')} {reference(code)}."
 
@@ -58,6 +56,6 @@ def command(
 
 
 def _has(message: Message, asked: str) -> bool:
-    """Whether all words stand in a message, or in what explains it."""
+    """True if all words occur in a message or in its explanation."""
     text = f"{message.code} {message.words} {message.text}".lower()
     return all(word in text for word in asked.lower().split())

@@ -28,12 +28,12 @@ class Form(enum.StrEnum):
 
 
 C = {Form.c, Form.fmu2, Form.fmu3}
-"""Forms that are C, or hold it."""
+"""Forms that are C or contain it."""
 VERSIONS = {Form.fmu2: 2, Form.fmu2_python: 2, Form.fmu3: 3, Form.fmu3_python: 3}
 SECONDS_OF_A_PAGE = 10.0
-"""Length of the run on a page, where a model does not say how long to run [s]."""
+"""Duration of the run on a page if the model does not state one [s]."""
 KEPT = ("rtol", "atol", "loop", "switches", "integrator", "step", "longest_step")
-"""What an FMU with Python keeps of the options of a run."""
+"""Options of a run that an FMU with Python keeps."""
 
 
 def command(
@@ -85,7 +85,7 @@ def command(
 
 
 def _compared(model, q0, v0, states: int) -> str:
-    """How well the C agrees, in words.
+    """State in words how well the C agrees with the numeric model.
 
     Raises:
         ModelError: if it does not.
@@ -100,8 +100,8 @@ def _compared(model, q0, v0, states: int) -> str:
 
 
 def _left_out(options: Mapping[str, Any], form: Form) -> str:
-    """What the runs of a model have and a form has not, as a sentence; empty where that is
-    nothing.
+    """A sentence that names the parts of a model's runs that a form lacks; empty if it lacks
+    none.
     """
     kept = KEPT if form in VERSIONS and form not in C else ()
     lost = [name for name in ("switches", "loop", "stop") if options.get(name) and name not in kept]
@@ -112,7 +112,7 @@ def _left_out(options: Mapping[str, Any], form: Form) -> str:
 
 
 def written(target: Target, form: Form, folder: Path) -> list[Path]:
-    """The files of a model in a form."""
+    """Write the files of a model in a form."""
     model, q0, v0 = target.own_model, target.q0, target.v0
     if form is Form.c:
         from zwang.codegen.c import c_code
@@ -133,7 +133,9 @@ def written(target: Target, form: Form, folder: Path) -> list[Path]:
 
 
 def _page(target: Target, folder: Path) -> Path:
-    """One HTML file that plays a run and simulates on from wherever one lets go."""
+    """Write one HTML file that plays a run and continues the simulation where the user releases a
+    body.
+    """
     from zwang.files import make_folder
     from zwang.output.viewer import write_view
     from zwang.simulation.simulate import simulate

@@ -1,4 +1,4 @@
-"""What the command line says when it cannot go on: one sentence on stderr, and an exit code."""
+"""Failures of the command line: one sentence on stderr, and an exit code."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ WRONG_INPUT, RUN_FAILED, INTERRUPTED, FAULT = 2, 3, 130, 1
 PARSER_ERROR = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 NOTHING_YET = "interrupted; each file that was written is whole, and others are missing"
 LONGEST_SENTENCE = 600
-"""Characters of a sentence; JAX's own messages can be pages."""
+"""Largest number of characters of a sentence; messages of JAX can be pages long."""
 
 
 class UserError(Exception):
-    """The command line, a file or a value is wrong; the sentence says how to put it right."""
+    """The command line, a file or a value is wrong; the message states the remedy."""
 
 
 class InterruptedCommandError(Exception):
-    """Ctrl-C has ended a command; the sentence says what is left, without its full stop."""
+    """Ctrl-C has ended a command; the message states the completed part, without a full stop."""
 
 
 def heard(command: Callable[..., int]) -> Callable[..., int]:
-    """A command whose end by Ctrl-C is said: the parser of the command line would end silently."""
+    """Decorate a command so that its end by Ctrl-C is reported; the parser would end it
+    silently.
+    """
 
     @functools.wraps(command)
     def hearing(*args, **kwargs) -> int:
@@ -68,7 +70,9 @@ def sentence_of(error: BaseException) -> tuple[str, int]:
 
 
 def referred(sentence: str, error: BaseException) -> str:
-    """The sentence for an error with the command that explains it, if the user can mend it."""
+    """The sentence for an error, followed by the command that explains it if the user can correct
+    it.
+    """
     from zwang.cli.explain import explained
     from zwang.errors import ExplainedError
     from zwang.messages import code_of
@@ -81,7 +85,7 @@ def referred(sentence: str, error: BaseException) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """What an error says; nothing where its own code fails."""
+    """The message of an error; empty if its own code fails."""
     try:
         return str(error)
     except Exception:
@@ -95,7 +99,7 @@ def one_line(text: str) -> str:
 
 
 def where_in(file: str, error: BaseException) -> int | None:
-    """The last line of `file` that led to an error."""
+    """The last line of `file` in the traceback of an error."""
     lines = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)

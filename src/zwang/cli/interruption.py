@@ -1,4 +1,4 @@
-"""Ctrl-C: it ends the integration, but not the saving of what was integrated."""
+"""Ctrl-C: it ends the integration, but not the saving of its result."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ SAVING = "interrupted; the run is being saved, press Ctrl-C again to leave witho
 
 
 class Interruption:
-    """What Ctrl-C does while this context lasts.
+    """The handling of Ctrl-C within this context.
 
-    Until `hold` it raises `KeyboardInterrupt`, which ends the integration. The first one also
-    holds what comes after, up to `release`: there, one Ctrl-C is only noted, a second one raises.
+    Until `hold`, Ctrl-C raises `KeyboardInterrupt`, which ends the integration, and implies `hold`.
+    Between `hold` and `release`, a first Ctrl-C is only noted, and a second one raises.
 
     Attributes:
-        noted: whether Ctrl-C was pressed while it was held.
+        noted: True if Ctrl-C was pressed between `hold` and `release`.
     """
 
     def __init__(self):
         self.noted, self._held, self._before = False, False, None
 
     def __enter__(self) -> Interruption:
-        # Python allows handlers in the main thread only
+        # Python permits signal handlers only in the main thread
         if threading.current_thread() is threading.main_thread():
             self._before = signal.signal(signal.SIGINT, self._pressed)
         return self
@@ -34,14 +34,14 @@ class Interruption:
             signal.signal(signal.SIGINT, self._before)
 
     def hold(self) -> None:
-        """What follows must not be lost."""
+        """Begin a section that Ctrl-C must not interrupt."""
         self._held = True
 
     def release(self) -> None:
-        """What was to be saved is saved; a Ctrl-C that was noted takes effect now.
+        """End this section; a noted Ctrl-C takes effect now.
 
         Raises:
-            KeyboardInterrupt: if there was one.
+            KeyboardInterrupt: if a Ctrl-C was noted.
         """
         self._held = False
         if self.noted:

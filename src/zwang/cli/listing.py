@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from zwang.gallery.index import Entry
 
 FEW_MODELS = 3
-"""Up to this many models are listed with what their settings mean."""
+"""Largest number of models that are listed with the meanings of their settings."""
 
 
 def command(
@@ -77,7 +77,7 @@ def command(
         )
         table.add_row(entry.name, about)
     console = Console(highlight=False)
-    # piped into a file or a pager, lines are not folded at 80 columns
+    # lines for a file or a pager are not folded at 80 columns
     if not console.is_terminal:
         console.width = max(console.width, 120)
     console.print(table)
@@ -122,7 +122,7 @@ def _print_keys(word: str) -> int:
 
 
 def _print_file(name: str) -> int:
-    """Print the file that a model is made from."""
+    """Print the source file of a model."""
     from zwang.gallery.index import ENTRIES
     from zwang.gallery.index.files import file_of
     from zwang.inputs.suggestions import did_you_mean
@@ -135,9 +135,7 @@ def _print_file(name: str) -> int:
 
 
 def settings_of(entry: Entry, detailed: bool) -> list:
-    """Settings with their defaults and units: one after another, or a line for each with its
-    meaning.
-    """
+    """Settings with their defaults and units: in one line, or each in a line with its meaning."""
     texts = {
         name: f"={s.default}{f' {s.unit}' if s.unit not in ('', '1') else ''}"
         for name, s in entry.settings.items()

@@ -1,4 +1,4 @@
-"""Names of methods on the command line, and the methods."""
+"""Methods by their names on the command line."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from zwang.cli.failure import UserError
 from zwang.objects.families import DRIFTS, FORMULATIONS, INTEGRATORS, PSEUDOINVERSES, Family
 
 NAMED_DRIFTS = ("projection", "baumgarte", "none")
-"""Ways to treat drift under the names that they have in the literature; `drift_treatment` makes
-them.
-"""
-if TYPE_CHECKING:  # a type checker knows no class that is made while running
+"""Drift treatments by their names in the literature; `drift_treatment` constructs them."""
+if TYPE_CHECKING:  # a type checker does not know classes that are created at run time
     Integrator = Pseudoinverse = Formulation = Drift = enum.StrEnum
 else:
 
@@ -22,31 +20,31 @@ else:
     Integrator = _choice("Integrator", INTEGRATORS.members)
     Pseudoinverse = _choice("Pseudoinverse", PSEUDOINVERSES.members)
     Formulation = _choice("Formulation", FORMULATIONS.members)
-    # `Stabilized` is left out, because "baumgarte" and "none" are its two kinds
+    # `Stabilized` is omitted, because "baumgarte" and "none" are its two kinds
     _drifts = [name for name in DRIFTS.members if name != "stabilized"]
     Drift = _choice("Drift", dict.fromkeys((*NAMED_DRIFTS, *_drifts)))
 
 
 def listed(choices: type[enum.StrEnum]) -> str:
-    """Names to choose from, for a help text: among its options they would be cut inside words."""
+    """Choices for a help text; in the list of options typer would break them within words."""
     return ", ".join(choices)
 
 
 def method(family: Family, choice: enum.StrEnum | None):
-    """The member of a family that was chosen; None for None."""
+    """The chosen member of a family; None for None."""
     return None if choice is None else family.members[choice.value].load()()
 
 
 def drift_treatment(choice: enum.StrEnum | None, alpha: float | None, beta: float | None):
-    """The drift treatment; None for None of all.
+    """The drift treatment; None if all arguments are None.
 
     Args:
         choice: one of `NAMED_DRIFTS`, or a member of the family, with its default settings.
         alpha, beta: rates of Baumgarte's term [1/s], which `projection` adds at the stages.
 
     Raises:
-        UserError: for alpha without beta or the reverse, `baumgarte` without either, any other
-            choice than `projection` and `baumgarte` with them.
+        UserError: for alpha without beta or the reverse, for `baumgarte` without them, and for any
+            choice other than `projection` and `baumgarte` with them.
     """
     name = None if choice is None else choice.value
     if (alpha is None) != (beta is None):

@@ -1,4 +1,4 @@
-"""A progress bar on stderr, for what takes more than a second."""
+"""A progress bar on stderr for commands that take more than a second."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from zwang.cli.terminal import cleared
 from zwang.objects.reporting import listening
 
 DELAY = 1.0
-"""Seconds before the bar appears."""
+"""Time before the bar appears [s]."""
 SPEED_KNOWN = 2.0
-"""Seconds from the first part of a study on, after which its speed is known."""
+"""Time after the first part of a study from which its speed is known [s]."""
 
 
 class Bar:
-    """Says what is going on, and how far it is; nothing where stderr is no terminal.
+    """A bar that shows the present activity and its progress, if stderr is a terminal.
 
-    Use as a context manager. The bar is drawn by its own thread, so that it moves while the main
-    one compiles.
+    It is used as a context manager. A separate thread draws it, so that it moves while the main
+    thread compiles.
     """
 
     def __init__(self, wanted: bool):
@@ -48,7 +48,7 @@ class Bar:
                 *columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True
             )
             self._task = self._progress.add_task("loading", total=None, reached="")
-            # shown late, so that short commands do not flicker
+            # shown after a delay, so that short commands do not flicker
             self._timer = threading.Timer(DELAY, self._show)
             self._timer.daemon = True
 
@@ -61,7 +61,7 @@ class Bar:
         self.ends()
 
     def ends(self) -> None:
-        """Leave the terminal to others; nothing is shown any more."""
+        """Remove the bar and leave the terminal to other output."""
         if self._progress is None or self._closed:
             return
         self._timer.cancel()
@@ -71,19 +71,19 @@ class Bar:
                 self._progress.stop()
 
     def says(self, what: str) -> None:
-        """Something of unknown length begins."""
+        """Show the beginning of an activity of unknown length."""
         if self._progress is not None:
             self._progress.update(self._task, description=what, total=None, reached="")
 
     def reaches(self, fraction: float, text: str) -> None:
-        """Part of something is done."""
+        """Show the completed fraction of an activity."""
         if self._progress is not None:
             self._progress.update(
                 self._task, description="running", total=1.0, completed=fraction, reached=text
             )
 
     def hears(self, what: str, fraction: float | None) -> None:
-        """What a computation reports (`zwang.objects.reporting`)."""
+        """Show the report of a computation (`zwang.objects.reporting`)."""
         if fraction is None:
             self.says(what)
         else:
@@ -97,7 +97,7 @@ class Bar:
 
 
 def with_bar(command: Callable[..., int]) -> Callable[..., int]:
-    """A command that shows what it computes until it has something to say."""
+    """Decorate a command so that it shows its progress until its first output."""
 
     @functools.wraps(command)
     def shown(*args, **kwargs) -> int:
@@ -109,7 +109,7 @@ def with_bar(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def progress_text(reached, duration: float) -> str:
-    """Simulated time, speed, violation and the time that is left of a run
+    """Simulated time, speed, violation and remaining time of a run
     (`zwang.simulation.reached.Reached`).
     """
     left = "" if not reached.left < 1e8 else f", {_clock(reached.left)} left"
@@ -120,17 +120,17 @@ def progress_text(reached, duration: float) -> str:
 
 
 class SweepProgress:
-    """Says how many cases of a study are done, and the time that is left."""
+    """The progress of a study: completed cases, and the remaining time."""
 
     _first: tuple[float, float] | None = None
 
     def text(self, fraction) -> str:
-        """The words for what is done now (`zwang.study.sweep.Done`)."""
+        """The text for the completed fraction (`zwang.study.sweep.Done`)."""
         now = time.perf_counter()
-        # parts found in the folder and compiling say nothing of the speed
+        # parts found in the folder and the compilation do not show the speed
         first, since = self._first = self._first or (fraction, now)
         left = ""
-        # parts side by side end together, and two that have say little
+        # concurrent parts end together, so that two ends say little about the speed
         if fraction > first and now - since > SPEED_KNOWN:
             left = f", {_clock((1 - fraction) * (now - since) / (fraction - first))} left"
         return f"{fraction.cases} of {fraction.total} cases{left}"

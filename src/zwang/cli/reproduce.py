@@ -31,7 +31,8 @@ def command(
         bool, typer.Option("--quiet", "-q", help="Print only what has changed.")
     ] = False,
 ) -> int:
-    """Recompute what a paper prints: for each claim the printed value, ours, a verdict and why.
+    """Recompute the results of a paper: for each claim the printed value, our value, a verdict and
+    its reason.
 
     Writes one HTML page per paper, with its figures redrawn.
 
@@ -48,8 +49,8 @@ def command(
         raise UserError(f"there is no paper {paper!r}{did_you_mean(paper, [*PAPERS, 'all'])}")
     names = list(PAPERS) if paper == "all" else [paper]
     made_folder(out)
-    # Threads of OpenBLAS that wait for each other cost more than a 12 × 12 factorization; it reads
-    # this once, when NumPy loads.
+    # Waiting of OpenBLAS threads for each other costs more than a 12 × 12 factorization. OpenBLAS
+    # reads this variable once, when NumPy is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with Bar(not quiet) as bar:
         from zwang.cli.startup import start_jax

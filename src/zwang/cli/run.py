@@ -49,12 +49,12 @@ from zwang.objects.families import FORMULATIONS, INTEGRATORS, PSEUDOINVERSES
 
 UNITS = {"duration": " s", "step": " s"}
 START = "start.svg"
-"""File of the picture that is there before anything is compiled."""
+"""File of the picture that is drawn before anything is compiled."""
 PAGES = ("report.html", "view.html")
 
 
 class Unfinished(NamedTuple):
-    """Why the pages of a saved run are not complete, and the exit code for it."""
+    """The reason why the pages of a saved run are incomplete, and the exit code for it."""
 
     sentence: str
     code: int
@@ -87,7 +87,7 @@ def command(
 ) -> int:
     """Simulate a model and write run.nc, report.html with its curves as CSV, and view.html.
 
-    A .py file defines [bold]model[/], [bold]q0[/], [bold]v0[/], and if it likes [bold]duration[/],
+    A .py file defines [bold]model[/], [bold]q0[/], [bold]v0[/], and optionally [bold]duration[/],
     [bold]rtol[/], [bold]atol[/], [bold]samples[/], [bold]stop[/], [bold]switches[/],
     [bold]integrator[/], [bold]figures[/], [bold]scene[/].
 
@@ -102,8 +102,8 @@ def command(
     [cyan]zwang run five-bar --duration 1e4 --stream --out results/long[/], after a crash
     [cyan]zwang run --resume results/long[/]
 
-    Exit code: 0 done, 2 wrong input, 3 stopped early (what was reached is written), 130 interrupted
-    (likewise).
+    Exit code: 0 done, 2 wrong input, 3 stopped early (the part that was computed is written), 130
+    interrupted (likewise).
     """
     if model is None or resume is not None:
         return resumed(ctx, resume, model)
@@ -130,7 +130,7 @@ def command(
         warnings += target.warnings
         asked |= _methods(integrator, pseudoinverse, formulation)
         asked["drift"] = drift_treatment(drift, alpha, beta)
-        # what is asked on the command line wins over what the file defines
+        # options of the command line take precedence over those of the file
         options = target.options | {n: x for n, x in asked.items() if x is not None}
         _require_duration(target, options)
         phases = [_known_coordinate(target, name) for name in phase or ()]
@@ -139,7 +139,7 @@ def command(
         run = _simulated(target, options, bar, wall, interruption, kept)
         run.attrs["settings"] = {name: _shown(value) for name, value in target.settings.items()}
         run.attrs["command"] = shlex.join(["zwang", *ctx.obj["words"]])
-        # the run first: the pages may fail or be interrupted, and the result is safe by then
+        # save the run first, because writing the pages may fail or be interrupted
         summary = _save(run, target, folder, bar, wall, warnings)
         deriving = bar if formulas else None
         pages = lambda: _write_pages(
@@ -157,12 +157,15 @@ def command(
 def _finished(
     interruption: Interruption, write: Callable | None, folder: Path
 ) -> Unfinished | None:
-    """Write the pages, if any; what came in between, Ctrl-C or a full disk, if something did."""
+    """Write the pages, if any; returns the reason, Ctrl-C or a full disk, if this was not
+    completed.
+    """
     try:
-        # those of an earlier run would stand beside this one if the new ones cannot be written
+        # remove the pages of an earlier run, which would not belong to this run if the new pages
+        # cannot be written
         for page in PAGES:
             (folder / page).unlink(missing_ok=True)
-        # from here on Ctrl-C ends the writing of pages at once
+        # from here on Ctrl-C ends the writing of the pages immediately
         interruption.release()
         if write is not None:
             write()
@@ -175,7 +178,7 @@ def _finished(
 
 
 def _methods(integrator, pseudoinverse, formulation) -> dict[str, Any]:
-    """Methods by the names on the command line; None where none is named."""
+    """Methods by the names on the command line; None for methods without a name."""
     return {
         "integrator": method(INTEGRATORS, integrator),
         "pseudoinverse": method(PSEUDOINVERSES, pseudoinverse),
@@ -192,7 +195,7 @@ def _exit_code(run, unfinished: Unfinished | None) -> int:
 
 
 def _first_picture(out: Path | None, bar: Bar) -> Callable[[str, Callable], None]:
-    """Something to see while the equations are compiled."""
+    """A function that saves a picture of the model before the equations are compiled."""
 
     def drawn(name: str, draw: Callable) -> None:
         path = made_folder(results_folder(out, name)) / START
@@ -211,14 +214,14 @@ def _require_duration(target: Target, options: dict[str, Any]) -> None:
 
 
 def _stopped(summary, name: str, folder: Path) -> str:
-    """Why a run ended early, and where the part that was computed is."""
+    """The reason why a run ended early, and the path of the computed part."""
     here = f"t = {summary.reached:.6g} s of {summary.asked:.6g} s"
     why = explained(fitted(summary.sentence)).rstrip(".")
     return f"{name} stopped at {here}: {why}; what was reached is in {folder}."
 
 
 def _left_out(why: str, folder: Path) -> str:
-    """What is there where the pages could not be written after the run."""
+    """The files that exist if the pages could not be written after the run."""
     return f"{why}; the run is saved in {folder / 'run.nc'}, its report is not complete."
 
 
@@ -230,7 +233,7 @@ def _simulated(
     interruption: Interruption,
     folder: Path | None,
 ):
-    """The run; kept in `folder` while it grows, if there is one."""
+    """Simulate; a run with a `folder` is saved there while it grows."""
     from zwang.simulation.simulate import simulate
 
     wall.ends("start-up")
@@ -238,7 +241,7 @@ def _simulated(
     bar.says(f"compiling the equations of {system.nv} velocities and {rows} constraint rows")
 
     def reached(fraction) -> None:
-        # the last steps are done: Ctrl-C must not lose a finished run while it is being saved
+        # the last step is done: from here on Ctrl-C must not lose the run before it is saved
         if fraction >= 1:
             interruption.hold()
         bar.reaches(fraction, progress_text(fraction, options["duration"]))
@@ -273,16 +276,14 @@ def _save(run, target: Target, folder: Path, bar: Bar, wall: WallTime, warnings:
 
             for more in (joint_motion, applied_forces):
                 run.variables.add(more(target.mechanism, run))
-    finally:  # a fault in what is computed of a run must not lose it
+    finally:  # an error in the evaluation of a run must not lose it
         run.save(folder / "run.nc")
     wall.ends("results")
     return summary
 
 
 def _derivation(target: Target, bar: Bar, wall: WallTime, warnings: list[str]):
-    """The equation of motion by symbols, or None where there is none, with a warning that says
-    why.
-    """
+    """The symbolic equation of motion, or None with a warning that states the reason."""
     from zwang.errors import ModelError
 
     bar.says("deriving the equation of motion by symbols")
@@ -308,8 +309,8 @@ def _write_pages(
     warnings,
     deriving: Bar | None,
 ) -> None:
-    """Write the view and the report; the report last, since it names all other files. With
-    `deriving`, where progress is shown, the report has the equation of motion by symbols.
+    """Write the view, and then the report, which names all other files. With `deriving`, the bar
+    for its progress, the report contains the symbolic equation of motion.
     """
     from zwang.output.report import write_report
 

@@ -18,17 +18,18 @@ NEEDED = {
     "v0": "v0 = [...], the velocities at the start",
 }
 OPTIONS = ("duration", "rtol", "atol", "samples", "stop", "switches", "integrator", "loop")
-"""Variables that are handed to `zw.simulate`, if the file defines them; `loop` may be a function of
-the values of a case, which `zwang sweep` gives."""
+"""Variables that are passed to `zw.simulate` if the file defines them. `loop` may be a function of
+the values of a case, for `zwang sweep`.
+"""
 
 
 def load_script(path: Path) -> Target:
-    """Run a user's file and take what it defines.
+    """Execute a user's file and read the names that it defines.
 
-    It runs as `zwang_model`, not as `__main__`, with its folder first on the import path.
+    It is executed as `zwang_model`, not as `__main__`, with its folder first on the import path.
 
     Raises:
-        UserError: if it fails, with file, line and error, or lacks a name.
+        UserError: if it fails, with file, line and error, or if it does not define a required name.
     """
     names = _run(path)
     for name, line in NEEDED.items():
@@ -48,7 +49,7 @@ def load_script(path: Path) -> Target:
     scene = optional(names.get("scene"), Scene, f"{path}: scene", "a zw.Scene")
     if isinstance(options.get("switches"), Switch):
         options["switches"] = (options["switches"],)
-    # a model without a name of its own is called after its file
+    # a model without a name is named after its file
     name = model.name if model.name != "model" else path.stem
     description = one_line(names.get("__doc__") or "")
     figures = names.get("figures") or {}
@@ -72,8 +73,8 @@ def load_script(path: Path) -> Target:
 def _run(path: Path) -> dict[str, Any]:
     from zwang.errors import ModelError
 
-    read_bytes(path, "script_size")  # a pipe would wait for ever
-    # as Python itself does for a script, so that it can import its neighbors
+    read_bytes(path, "script_size")  # a pipe would block forever
+    # as Python does for a script, so that it can import modules in its folder
     sys.path.insert(0, str(path.resolve().parent))
     try:
         return runpy.run_path(str(path), run_name="zwang_model")
@@ -82,7 +83,7 @@ def _run(path: Path) -> dict[str, Any]:
         raise UserError(f"{error.filename or path}{line}: syntax error: {error.msg}.") from error
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # SystemExit, and what else a file may define
+    except BaseException as error:  # SystemExit, and exceptions that the file defines
         line = where_in(str(path), error)
         place = f"{path}, line {line}" if line else str(path)
         what = (
@@ -94,7 +95,7 @@ def _run(path: Path) -> dict[str, Any]:
 
 
 def _sizes(name: str, model) -> str:
-    """How many numbers a start needs, where the model is known."""
+    """The number of entries of a start, if the model is known."""
     system = getattr(model, "system", None)
     if system is None or name == "model":
         return ""

@@ -1,4 +1,6 @@
-"""JAX, made ready before it compiles anything: float64, and compiled programs kept between runs."""
+"""Preparation of JAX before anything is compiled: float64, and a cache of compiled programs on
+disk.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +8,24 @@ import gc
 import os
 
 GARBAGE = 100_000, 20, 50
-"""Thresholds of Python's search for circular garbage once JAX is there."""
+"""Thresholds of Python's cyclic garbage collector after JAX has been imported."""
 
 
 def start_jax() -> str:
-    """Switch float64 on and the compile cache too.
+    """Switch on float64 and the compile cache.
 
     Returns:
-        A sentence if there is no cache, which costs nothing but time; empty otherwise.
+        A sentence if there is no cache, which only costs time; empty otherwise.
     """
     import jax
 
     jax.config.update("jax_enable_x64", True)
-    # programs run where they are called: handing one to another thread takes as long as a small
-    # evaluation
+    # programs run in the calling thread, because passing one to another thread takes as long as a
+    # small evaluation
     jax.config.update("jax_cpu_enable_async_dispatch", False)
     without_cache = _with_cache()
-    # what has been imported lives as long as the process, and is not looked through again; once, as
-    # what is garbage at a second command of one process would be kept
+    # imported objects live as long as the process, so the garbage collector need not examine them
+    # again; only once, because garbage at a second command of one process would be kept
     if not gc.get_freeze_count():
         gc.freeze()
     gc.set_threshold(*GARBAGE)

@@ -1,4 +1,4 @@
-"""`zwang run --stream` and `--resume`: a run that goes on after its process has ended."""
+"""`zwang run --stream` and `--resume`: a run that can be continued after its process has ended."""
 
 from __future__ import annotations
 
@@ -16,27 +16,29 @@ if TYPE_CHECKING:
     from zwang.cli.target import Target
 
 COMMAND = "command.json"
-"""Words of the command line that has begun a run."""
+"""File with the words of the command line that began a run."""
 
 
 def remember(folder: Path, words: list[str]) -> Path:
-    """Note the command line of a run in its folder, where it has not been noted; the folder."""
+    """Save the command line of a run in its folder, unless it was saved before; returns the
+    folder.
+    """
     if not is_file(folder / COMMAND):
         write_text(folder / COMMAND, json.dumps({"words": words}))
     return folder
 
 
 def resumed(ctx: typer.Context, folder: Path | None, model: str | None) -> int:
-    """Give the command line again that has begun the run in a folder.
+    """Repeat the command line that began the run in a folder.
 
     Args:
-        ctx: of the command that asks for it.
-        folder: where the run is; None if it was not said.
-        model: MODEL, which a Python file has to be named as: a folder must not decide alone which
+        ctx: the context of the present command.
+        folder: the folder of the run; None if it was not given.
+        model: MODEL; required for a Python file, because a folder alone must not determine which
             code is executed.
 
     Raises:
-        UserError: if the folder holds no such run, or a Python file is not named.
+        UserError: if the folder contains no such run, or if a Python file is not named.
     """
     if folder is None:
         raise UserError("missing argument 'MODEL'; or give --resume DIR.")
@@ -50,7 +52,7 @@ def resumed(ctx: typer.Context, folder: Path | None, model: str | None) -> int:
     if not isinstance(words, list) or not all(isinstance(x, str) for x in words) or not words:
         raise UserError(f"{shown_path(folder / COMMAND)} is damaged: it holds no command line.")
     again = ctx.command.make_context("run", words[1:], parent=ctx.parent)
-    # parsed by the command itself, so that a changed option is refused as on any command line
+    # parsed by the command itself, so that an invalid option is refused as usual
     begun = again.params["model"]
     if model is not None:
         again.params["model"] = model
@@ -66,7 +68,7 @@ def resumed(ctx: typer.Context, folder: Path | None, model: str | None) -> int:
 
 
 def streamed(target: Target, folder: Path, options: dict[str, Any], progress):
-    """The run, kept in a folder while it grows, as one run."""
+    """The run, saved in a folder while it grows, as one run."""
     from zwang.study.long_run import long_run
 
     long = long_run(

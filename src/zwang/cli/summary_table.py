@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from zwang.output.report.summary import Worst
 
 MOST_CROSSINGS = 12
-"""Crossings and switches listed; the report lists all."""
+"""Largest number of crossings and mode changes that are listed; the report lists all."""
 
 
 def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
@@ -22,7 +22,7 @@ def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
     from zwang.output.report.page import rank_range, seconds
 
     yield "end", fitted(s.sentence)
-    # the length asked for is shown only where it was not reached
+    # the requested duration is shown only if it was not reached
     asked = "" if s.reached >= s.asked else f" of {s.asked:.6g} s"
     yield "simulated time", f"{s.reached:.6g} s{asked}, {s.samples} samples"
     yield (
@@ -30,9 +30,9 @@ def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
         f"{seconds(wall.total)}: "
         + ", ".join(f"{name} {seconds(x)}" for name, x in wall.phases.items()),
     )
-    yield "steps", f"{s.accepted} accepted, {s.rejected} rejected"
+    yield "steps", f"{s.accepted} accepted, {s.rejected} rejected{s.limit}"
     if s.violation is not None:
-        # absent for linear constraints, which have no size to relate to
+        # absent for linear constraints, which have no reference size
         relative = f"; relative {s.relative_violation.value:.2e}" if s.relative_violation else ""
         yield "largest violation", f"|phi| {_worst(s.violation, 'its own unit')}{relative}"
     if s.velocity_violation is not None:
@@ -51,7 +51,7 @@ def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
         )
     else:
         e = s.energy
-        kind = "energy" if e.potential else "kinetic energy"  # gravity counts as work without V
+        kind = "energy" if e.potential else "kinetic energy"  # gravity is work if V is unknown
         changes = (
             f"{kind} changes by up to {e.drift:.4g} {e.unit}; samples resolve the work to "
             f"{e.doubt:.1e} {e.unit}"

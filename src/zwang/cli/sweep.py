@@ -132,13 +132,15 @@ def command(
 
 
 def _beside(folder: Path, ending: str) -> Path:
-    """A path beside the folder of the table, in which other programs expect nothing else."""
+    """A path next to the folder of the table; other programs expect only the table in that
+    folder.
+    """
     folder = folder if folder.name not in ("", "..") else folder.resolve()
     return folder.with_name(folder.name + ending)
 
 
 def _kept(folder: Path) -> str:
-    """What is there of a study that ended early."""
+    """The saved part of a study that ended early."""
     return f"finished parts are in {folder}, and the same command goes on from them."
 
 
@@ -150,14 +152,16 @@ def _options(target: Target, **given) -> dict[str, Any]:
 
 
 def _outputs(target: Target, asked: list[str] | None) -> Mapping[str, Any] | None:
-    """What is kept: what was asked for, or what the file defines, or every coordinate's end."""
+    """The outputs to store: the requested ones, otherwise those of the file, otherwise the final
+    coordinates.
+    """
     if not asked:
         return target.outputs or None
     return {name: target.outputs.get(name, name) for name in asked}
 
 
 def _again(words: Sequence[str]) -> str:
-    """The command line of the study, without a case."""
+    """The command line of the study without `--case`."""
     kept = list(words)
     if "--case" in kept:
         del kept[kept.index("--case") : kept.index("--case") + 2]
@@ -165,7 +169,7 @@ def _again(words: Sequence[str]) -> str:
 
 
 def _one_case(study, case: int, target: Target, folder: Path, quiet: bool) -> int:
-    """Run one case, and write what `zwang run` writes."""
+    """Run one case, and write the files of `zwang run`."""
     run = study.run(case)
     run.attrs["command"] = study.command(case)
     below = made_folder(_beside(folder, f"-case-{case:06d}"))
@@ -181,9 +185,10 @@ def _one_case(study, case: int, target: Target, folder: Path, quiet: bool) -> in
 
 
 def _start(model: str, target: Target, given: dict[str, str], varied: list[str]):
-    """The start of a case, and the names that only it reads: settings that a model is built with.
+    """The start of a case, and the names of values that only the start reads.
 
-    Where settings are varied, each case is built anew, and takes its start and parameters.
+    If settings are varied, the model is built again for each case, and gives its start and
+    parameters.
     """
     from zwang.errors import ModelError
     from zwang.simulation.parameter_names import names, place_of, read, written
@@ -195,7 +200,7 @@ def _start(model: str, target: Target, given: dict[str, str], varied: list[str])
             place_of(target.model, name)
             if name not in target.units and name not in target.settings:
                 continue
-            # a setting that is a parameter, too: the start may depend on it
+            # a setting that is also a parameter: the start may depend on it
             inputs.append(name)
         except ModelError:
             if name not in target.settings and not reads:

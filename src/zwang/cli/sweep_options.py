@@ -1,4 +1,4 @@
-"""The options of `zwang sweep` that `zwang run` has not: types, names, help and panels."""
+"""The additional options of `zwang sweep`: types, names, help and panels."""
 
 from __future__ import annotations
 

@@ -29,34 +29,35 @@ if TYPE_CHECKING:
     from zwang.symbolic.derivation import Derivation
 
 ROBOTS = (".urdf", ".xml", ".mjcf", ".sdf", ".usda", ".yaml", ".yml")
-"""Endings of robot files that `zwang.robots` reads. They are listed here too, because a misspelled
-name is reported before JAX is imported.
+"""Extensions of robot files that `zwang.robots` reads. They are listed here as well, so that a
+misspelled name is reported before JAX is imported.
 """
 FILES = (".py", ".toml", *ROBOTS)
 ROBOT_DURATION = 2.0
-"""Length of the run of a robot file, which names none [s]."""
+"""Duration of the run of a robot file, which does not state one [s]."""
 
 
 @dataclasses.dataclass
 class Target:
-    """What a command works on.
+    """The subject of a command.
 
     Attributes:
         name: short name, for folders.
         model, q0, v0: the model and its start.
-        options: keyword arguments of `zw.simulate` that the model brings along.
-        params: parameters set on the command line; None where none is.
-        settings: all that was set, by name; units: of those that have one.
-        description: a sentence or two.
+        options: keyword arguments of `zw.simulate` that belong to the model.
+        params: parameters set on the command line; None if there are none.
+        settings: all values that were set, by name; units: their units, if known.
+        description: one or two sentences.
         figures, exact: as in `zwang.output.report.write_report`.
-        reactions: of a mechanism, a run → what each joint transmits.
-        scene: what there is to see, a `zw.Scene`; None where the model says nothing of it.
-        mechanism: what the model was made of, if it is a mechanism.
-        warnings: what its file has and the model has not, or what looks wrong, a sentence each.
+        reactions: for a mechanism, a run → the reactions of each joint.
+        scene: the scene of the model, a `zw.Scene`; None if it has none.
+        mechanism: the mechanism that the model was built from, if there is one.
+        warnings: a sentence for each part of the file that the model lacks, and for each value that
+            looks wrong.
         start: values of a case → (q0, v0), for `zwang sweep`; None for q0 and v0 in all cases.
-        derivation: the equation of motion by symbols, where the report prints it.
-        outputs: further functions of a motion that `zwang sweep` can store, as `zw.sweep` takes
-            them.
+        derivation: the symbolic equation of motion, if the report prints it.
+        outputs: additional functions of a motion that `zwang sweep` can store, as `zw.sweep`
+            accepts them.
     """
 
     name: str
@@ -80,14 +81,14 @@ class Target:
 
     @property
     def own_model(self) -> Model:
-        """The model with the parameters set on the command line as its own, which formulas and code
-        print.
+        """The model with the parameters of the command line as its own; formulas and code contain
+        them.
         """
         return self.model if self.params is None else self.model.with_params(self.params)
 
 
 def locate(model: str) -> Path | None:
-    """The file that MODEL is, or None for a gallery name; needs no JAX, so that a misspelling is
+    """The file of MODEL, or None for a gallery name. It needs no JAX, so that a misspelled name is
     reported at once.
 
     Raises:
@@ -96,8 +97,8 @@ def locate(model: str) -> Path | None:
     path, shown = Path(model), shown_path(model)
     from zwang.gallery.index import ENTRIES
 
-    # a name with a slash or an ending is meant as a file, also where none is there; a folder of
-    # results may have the name of a member of the gallery
+    # a name with a slash or an extension means a file, even if it does not exist; a folder of
+    # results may have the name of a model of the gallery
     there = model not in ENTRIES and os.path.lexists(path)
     if path.suffix in FILES or is_file(path) or len(path.parts) > 1 or there:
         if not os.path.lexists(path):
@@ -119,8 +120,8 @@ def locate(model: str) -> Path | None:
 
 
 def results_folder(out: Path | None, name: str, ending: str = "") -> Path:
-    """Where the results of a model go, whose name may have blanks and slashes: as asked for, or a
-    folder of its own.
+    """The folder for the results of a model: the requested one, or one made from its name, which
+    may contain blanks and slashes.
     """
     if out is not None:
         return out
@@ -128,10 +129,10 @@ def results_folder(out: Path | None, name: str, ending: str = "") -> Path:
 
 
 def made_folder(path: Path) -> Path:
-    """The folder that results go to, made if it is not there.
+    """The folder for results, created if it does not exist.
 
     Raises:
-        UserError: if it cannot be made or written to.
+        UserError: if it cannot be created or written to.
     """
     try:
         return make_folder(path)
@@ -140,12 +141,12 @@ def made_folder(path: Path) -> Path:
 
 
 Drawn = Callable[[str, Callable[[], Any]], None]
-"""Takes the name of a model and a function that draws it."""
+"""A function of the name of a model and a function that draws it."""
 
 
 def started(model: str, set_: list[str] | None) -> dict[str, str]:
-    """What `--set` says of MODEL, with JAX ready. The model is looked for before that is imported,
-    so that a misspelled name is reported at once.
+    """The values of `--set`, after JAX has been prepared. The model is located before JAX is
+    imported, so that a misspelled name is reported at once.
     """
     given = assignments(set_ or [])
     locate(model)
@@ -156,20 +157,20 @@ def started(model: str, set_: list[str] | None) -> dict[str, str]:
 
 
 def target_of(model: str, set_: list[str] | None) -> Target:
-    """The target of a command without a bar of its own."""
+    """The target of a command without its own progress bar."""
     return load_target(model, started(model, set_))
 
 
 def load_target(model: str, given: Mapping[str, str], drawn: Drawn | None = None) -> Target:
-    """The target of a command; JAX must be ready.
+    """The target of a command; JAX must have been prepared.
 
     Args:
         model: MODEL as typed.
         given: `--set` values by name, as text.
-        drawn: takes a picture of the model as it is described, before anything of it is compiled.
+        drawn: receives a picture of the model as described, before anything is compiled.
 
     Raises:
-        UserError, ModelError: if anything is wrong with it.
+        UserError, ModelError: if the model or a value is invalid.
     """
     path = locate(model)
     if path is not None and path.suffix == ".toml":
@@ -189,14 +190,14 @@ def load_target(model: str, given: Mapping[str, str], drawn: Drawn | None = None
         drawn(target.name, lambda: scene_picture(found, q))
     if path is not None and path.suffix != ".toml":
         kind = "robot" if path.suffix.lower() in ROBOTS else "script"
-        # recorded with the run, so that a saved run knows whether its file has changed since
+        # recorded with the run, so that a later change of the file can be detected
         digest = file_digest(path)
         remember(target.model, Source(kind, str(path.resolve()), digest=digest))
     placed = _parameters(target, rest, names)
     target.settings |= {name: number_or_list(rest[name], name) for name in rest}
     if placed:
         target.params = _whole(target.model, placed)
-        target.exact = None  # it belongs to the settings, not to parameters changed afterwards
+        target.exact = None  # it belongs to the settings, not to changed parameters
         if target.mechanism is not None:
             from zwang.mechanism.scene import scene
 
@@ -208,14 +209,15 @@ def load_target(model: str, given: Mapping[str, str], drawn: Drawn | None = None
 def _from_gallery(
     name: str, given: Mapping[str, str], drawn: Drawn | None
 ) -> tuple[Target, Mapping, dict[str, str]]:
-    """A gallery member, the names of its settings, and the values that are none of them."""
+    """A model of the gallery, its settings, and the values that are not settings."""
     import zwang.gallery
     from zwang.gallery.index import ENTRIES
     from zwang.gallery.index.mechanisms import FOLDER
 
     entry = ENTRIES[name]
     known = entry.settings
-    chosen = settings_like(given, {key: setting.default for key, setting in known.items()})
+    units = {key: setting.unit for key, setting in known.items()}
+    chosen = settings_like(given, {key: x.default for key, x in known.items()}, units)
     if drawn is not None and (file := FOLDER / f"{name}.toml").is_file():
         from zwang.mechanism import read
 
@@ -229,7 +231,7 @@ def _from_gallery(
         example.v0,
         {k: x for k, x in options.items() if x is not None},
         settings={**{key: setting.default for key, setting in known.items()}, **chosen},
-        units={key: setting.unit for key, setting in known.items()},
+        units=units,
         description=example.description or entry.summary,
         figures=example.figures or {},
         exact=example.exact,
@@ -241,7 +243,7 @@ def _from_gallery(
 
 
 def _draw(mechanism: Mechanism, name: str, drawn: Drawn) -> None:
-    """A picture of a mechanism before it is put together, from the rough places of its bodies."""
+    """Draw a mechanism before assembly, from the approximate positions of its bodies."""
     from zwang.mechanism.drawing import picture
 
     drawn(name, lambda: picture(mechanism.maximal, mechanism.maximal.geometry.q))
@@ -250,14 +252,16 @@ def _draw(mechanism: Mechanism, name: str, drawn: Drawn) -> None:
 def _from_file(
     path: Path, given: Mapping[str, str], drawn: Drawn | None
 ) -> tuple[Target, Mapping, dict[str, str]]:
-    """A mechanism file, its parameters, and the values that are none of them."""
+    """A mechanism file, its parameters, and the values that are not parameters."""
     from zwang.gallery.mechanisms import assembled
     from zwang.mechanism import AssemblyError, read
     from zwang.mechanism.drawing import picture
+    from zwang.mechanism.toml import parameter_units
 
-    # read twice: values given are those of the file’s own parameters, whose names come first
+    # the file is read twice, because the names of its parameters are needed to interpret the values
     known = read(path).parameters
-    settings = settings_like(given, dict.fromkeys(known, 0.0))
+    units = parameter_units(path)
+    settings = settings_like(given, dict.fromkeys(known, 0.0), units)
     mechanism = read(path, **settings)
     if drawn is not None:
         _draw(mechanism, mechanism.name, drawn)
@@ -267,7 +271,7 @@ def _from_file(
             warnings.simplefilter("ignore", UserWarning)
             example = assembled(mechanism)
     except AssemblyError as error:
-        # a picture shows which joint stays open, which a sentence can only name
+        # a picture shows the joint that stays open, which a sentence can only name
         shown = path.with_name(f"{path.stem}-assembly.svg")
         picture(mechanism, error.q, broken=error.joint).save(shown)
         raise UserError(f"{error} Its picture is in {shown}.") from error
@@ -278,6 +282,7 @@ def _from_file(
         example.v0,
         {"duration": example.duration, "rtol": example.rtol, **example.simulate},
         settings=dict(mechanism.parameters),
+        units=units,
         description=example.description,
         figures=example.figures,
         scene=example.scene,
@@ -291,7 +296,7 @@ def _from_file(
 
 
 def _from_robot(path: Path) -> Target:
-    """A robot file, its loops closed, at rest."""
+    """A robot file with closed loops, at rest."""
     import numpy as np
 
     from zwang.robots import read
@@ -316,18 +321,18 @@ def _from_robot(path: Path) -> Target:
 
 
 def _whole(model, placed: Mapping[str, Any]) -> dict[str, Any]:
-    """Whole entries of the model's parameters, as `zw.simulate` takes them."""
+    """Whole entries of the model's parameters, as `zw.simulate` accepts them."""
     from zwang.simulation.parameter_names import write
 
     if all(name in model.params for name in placed):
         return dict(placed)
-    # `mass[1]` changes one entry; `zw.simulate` takes the whole array
+    # `mass[1]` changes one entry; `zw.simulate` needs the whole array
     changed = write(model.params, placed)
     return {x: changed[x] for x in {name.split(".")[0].split("[")[0] for name in placed}}
 
 
 def _parameters(target: Target, given: Mapping[str, str], settings: Mapping) -> dict[str, Any]:
-    """Parameters of the model, of the shapes that it has."""
+    """Parameters of the model with the shapes that it requires."""
     import numpy as np
 
     from zwang.simulation.parameter_names import known_names, place_of, read_of

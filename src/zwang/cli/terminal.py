@@ -1,4 +1,4 @@
-"""The only place that writes sentences to the terminal: nothing from outside may steer it."""
+"""The only module that writes sentences to the terminal. Text from outside must not control it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from zwang.inputs.text import escaped
 
 
 def ready() -> None:
-    """Let characters that the terminal cannot show be escaped instead of ending the program."""
+    """Escape characters that the terminal cannot show, so that they do not end the program."""
     for stream in (sys.stdout, sys.stderr):
-        # a stream that stands in for the terminal, as under a test, may be of another kind
+        # a stream that replaces the terminal, as in a test, may be of another kind
         if isinstance(stream, io.TextIOWrapper):
             with contextlib.suppress(ValueError, OSError):
                 stream.reconfigure(errors="backslashreplace")
@@ -25,7 +25,9 @@ _before: list[Callable[[], None]] = []
 
 @contextlib.contextmanager
 def cleared(end: Callable[[], None]):
-    """Inside, `end` clears the terminal of what moves on it before anything is said."""
+    """Within this context, call `end` before any output, to remove moving text from the
+    terminal.
+    """
     _before.append(end)
     try:
         yield
@@ -41,7 +43,7 @@ def say(text: str) -> None:
 
 
 def complain(sentence: str) -> None:
-    """Print one sentence about a fault to stderr."""
+    """Print one sentence about an error to stderr."""
     print(f"zwang: {escaped(sentence, lines=False)}", file=sys.stderr, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Where the wall time of a command goes."""
+"""The wall time of a command by phase."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 
 
 class WallTime:
-    """Seconds by phase, compilation counted apart from the phase it happens in.
+    """Wall time by phase; compilation is counted separately from the phase in which it happens.
 
     Attributes:
         phases: seconds by name, in the order in which they ended.
@@ -25,11 +25,11 @@ class WallTime:
 
     @property
     def compiled(self) -> float:
-        """Seconds of compiling in the phase that goes on."""
+        """Seconds of compilation in the present phase."""
         return covered(self._pieces)
 
     def ends(self, phase: str) -> None:
-        """A phase ends now; it began where the one before ended."""
+        """End a phase, which began when the previous one ended."""
         now = time.perf_counter()
         compiled, self._pieces = covered(self._pieces), []
         self.phases[phase] = self.phases.get(phase, 0.0) + now - self._mark - compiled
@@ -38,9 +38,7 @@ class WallTime:
 
     @contextlib.contextmanager
     def watching_compilation(self):
-        """Count the time in which JAX traces, lowers and compiles, or compiled programs are
-        read.
-        """
+        """Measure the time in which JAX traces, lowers and compiles, or reads compiled programs."""
         import jax
 
         jax.monitoring.register_event_duration_secs_listener(self._heard)
@@ -50,10 +48,10 @@ class WallTime:
             jax.monitoring.unregister_event_duration_listener(self._heard)
 
     def _heard(self, event: str, duration_secs: float, **_: str | int) -> None:
-        from zwang.compile import LOADED  # here, for it imports JAX
+        from zwang.compile import LOADED  # imported here, because it imports JAX
 
         if threading.current_thread() is not threading.main_thread():
-            return  # what is compiled behind keeps no one waiting
+            return  # compilation in the background delays nothing
         if event.startswith("/jax/core/compile/") or event == LOADED:
             now = time.perf_counter()
             self._pieces.append((max(now - duration_secs, self._mark), now))

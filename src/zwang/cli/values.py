@@ -10,13 +10,13 @@ from zwang.cli.failure import UserError
 from zwang.errors import ModelError
 
 LARGEST_VALUE = 1e300
-"""Largest number that is taken."""
+"""Largest accepted number."""
 
 
 def assignments(
     words: Sequence[str], option: str = "--set", example: str = "length=2.5"
 ) -> dict[str, str]:
-    """`name=value` words of an option as a dict; `example` is one for the error.
+    """Parse the `name=value` words of an option; `example` is shown in errors.
 
     Raises:
         UserError: for a word without `=`, an empty name, or a name given twice.
@@ -36,15 +36,24 @@ def assignments(
     return given
 
 
-def number_or_list(text: str, what: str):
-    """A number, or a list of numbers: `2.5`, `30deg`, `1,2,3`, `[[1,0],[0,1]]`.
+def number_or_list(text: str, what: str, unit: str = ""):
+    """Parse a number or a list of numbers: `2.5`, `30deg`, `1,2,3`, `[[1,0],[0,1]]`.
+
+    Args:
+        text: as typed.
+        what: the option and its name.
+        unit: of the number, into which a unit that was typed is converted; unknown by default.
 
     Raises:
-        UserError: if it is anything else.
+        UserError: if it is anything else, or has a unit of another kind.
     """
-    from zwang.mechanism.expression import quantity
+    from zwang.mechanism.expression import quantity, refuse_other_unit
 
-    for read in (float, json.loads, lambda x: json.loads(f"[{x}]"), quantity):
+    try:
+        refuse_other_unit(text, unit)
+    except ModelError as error:
+        raise UserError(f"{what}: {error}") from None
+    for read in (float, json.loads, lambda x: json.loads(f"[{x}]"), lambda x: quantity(x, unit)):
         try:
             value = read(text)
         except (ValueError, RecursionError, ModelError):
@@ -57,20 +66,26 @@ def number_or_list(text: str, what: str):
     )
 
 
-def settings_like(given: Mapping[str, str], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of those of `--set` that have a default, of its type.
+def settings_like(
+    given: Mapping[str, str], defaults: Mapping[str, Any], units: Mapping[str, str]
+) -> dict[str, Any]:
+    """The values of `--set` that have a default, converted to its type and its unit.
 
     Raises:
-        UserError: for one that is of another type.
+        UserError: for a value of another type or with a unit of another kind.
     """
-    return {k: like(x, defaults[k], f"--set {k}") for k, x in given.items() if k in defaults}
+    return {
+        k: like(x, defaults[k], f"--set {k}", units.get(k, ""))
+        for k, x in given.items()
+        if k in defaults
+    }
 
 
-def like(text: str, default, what: str):
-    """A value of the same type as `default`.
+def like(text: str, default, what: str, unit: str = ""):
+    """Convert text to the type of `default`, and to `unit` if that is known.
 
     Raises:
-        UserError: if it is none.
+        UserError: if this is not possible.
     """
     if isinstance(default, bool):
         known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -84,7 +99,7 @@ def like(text: str, default, what: str):
             raise UserError(f"{what} is {text!r:.60}, expected a whole number.") from None
     if isinstance(default, str):
         return text
-    value = number_or_list(text, what)
+    value = number_or_list(text, what, unit)
     if isinstance(default, float) and isinstance(value, list):
         raise UserError(f"{what} is {text!r:.60}, expected one number.")
     if isinstance(default, (list, tuple)):
@@ -100,4 +115,4 @@ def _numeric(value) -> bool:
         return bool(value) and all(map(_numeric, value))
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
-    return abs(value) <= LARGEST_VALUE  # False for NaN, too
+    return abs(value) <= LARGEST_VALUE  # False for NaN as well

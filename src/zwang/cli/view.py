@@ -49,7 +49,7 @@ def command(
     try:
         with serving(folder, port) as (server, address):
             say(f"serving {folder} at {address} on this computer only; Ctrl-C ends it")
-            # after the server is bound: the browser may ask at once
+            # after the server is bound, because the browser may send a request at once
             if open_:
                 import webbrowser
 

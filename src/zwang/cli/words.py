@@ -1,4 +1,4 @@
-"""Words of a command line, converted without pydantic where nothing is to be converted."""
+"""Conversion of words of the command line, without pydantic for words that need no conversion."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typer.core import TyperCommand, TyperGroup
 
 
 class Command(TyperCommand):
-    """A command whose absent options, texts and plain paths are taken as they are.
+    """A command whose absent options, strings and plain paths are used without conversion.
 
-    Some versions of typer convert each parameter by an adapter of pydantic, absent ones too: to
-    import it and to make twenty adapters takes 0.07 s of every command.
+    Some versions of typer convert each parameter, even an absent one, by an adapter of pydantic.
+    Importing pydantic and creating twenty adapters takes 0.07 s of every command.
     """
 
     def __init__(self, *args, help: str | None = None, **options):
@@ -26,15 +26,15 @@ class Command(TyperCommand):
 
 
 class Commands(TyperGroup):
-    """All commands, with options that are taken like those of a `Command`."""
+    """All commands, with options that are treated like those of a `Command`."""
 
     def get_params(self, ctx):
         return _taken_as_they_are(super().get_params(ctx))
 
 
 def filled(text: str) -> str:
-    """Paragraphs without the line ends of the source, which are none of a terminal; examples stay
-    as they are.
+    """Paragraphs without the line breaks of the source, which do not fit a terminal; examples are
+    unchanged.
     """
     parts = inspect.cleandoc(text).split("\n\n")
     joined = (x if x.startswith("[cyan]") else " ".join(x.split()) for x in parts)
@@ -43,7 +43,7 @@ def filled(text: str) -> str:
 
 def _taken_as_they_are(params: list) -> list:
     for param in params:
-        # of a version that does so, and once
+        # only for such a version of typer, and once
         if hasattr(param, "type_descriptor") and "process_value" not in vars(param):
             param.process_value = functools.partial(_value, param, param.process_value)
     return params
@@ -62,13 +62,13 @@ def _value(param, convert: Callable, ctx, value: object) -> object:
     if isinstance(value, (list, tuple)) and kind == list[str] and value:
         return [*value]
     if isinstance(value, str) and kind is Path and _is_free(param.type_descriptor.parameter_info):
-        # what cannot be read is refused in typer's words
+        # an unreadable path is refused by typer's own message
         if os.access(value, os.R_OK) or not os.path.lexists(value):
             return Path(value)
     return convert(ctx, value)
 
 
 def _is_free(about) -> bool:
-    """Whether any path will do."""
+    """True if the parameter accepts any path."""
     asked = about.exists or about.writable or about.resolve_path or about.allow_dash
     return not asked and about.file_okay and about.dir_okay and about.path_type is None

@@ -1,13 +1,13 @@
-"""Code from a model: what its functions compute, written down for other programs.
+"""Code generation: the functions of a model as source or data for other programs.
 
-| file | what |
+| file | content |
 |---|---|
-| `functions.py` | what code of a model computes, as traced programs; what it cannot hold |
-| `names.py` | parameters by names of any language |
+| `functions.py` | the functions of generated code, as traced programs; models that it refuses |
+| `names.py` | names of parameters for any language |
 | `expression.py` | for formulas: scalar expressions as one shared graph |
 | `interpreter.py`, `movement.py` | a traced program of JAX as expressions |
 | `equations.py` | M, F, N, φ, ψ, A, b of a model, and its servo, as expressions |
-| `samples.py` | random states and what the numeric model says there |
+| `samples.py` | random states, and the results of the numeric model there |
 | `c/` | C99 without allocation: `c_code` |
 | `fmu/` | functional mock-up units: `fmu` |
 | `browser.py` | steps of a model as WebAssembly: `browser_program` |

@@ -1,8 +1,7 @@
-"""A model that is simulated in a browser: its steps as a module of WebAssembly.
+"""Simulation of a model in a browser: its steps as a WebAssembly module.
 
-What is printed is the text that `zw.simulate` executes (`zwang.stepping.step.attempt`): stages,
-projection, error control. What it needs and gives are arrays at known places of the module's
-memory.
+The module contains the same steps that `zw.simulate` executes (`zwang.stepping.step.attempt`):
+stages, projection, error control. Its inputs and results are arrays at fixed places of its memory.
 """
 
 from __future__ import annotations
@@ -28,31 +27,34 @@ from zwang.thresholds import DEFAULT_RTOL
 
 @dataclasses.dataclass(frozen=True)
 class BrowserProgram:
-    """Steps of a model as a module of WebAssembly.
+    """Steps of a model as a WebAssembly module.
 
-    Functions of the module, which take and return nothing:
+    Functions of the module, without arguments and results:
 
-        derive      the numbers of the steps that follow from p, which begin as those of a run
-        advance     steps from the state to the time `until`, some hundred at most
-        place       y onto the constraints at t, by the least change in the mass metric
-        see         what there is to see at y
-        push        forces to show at y, if there are any
-        grasp       where what is held is, and how it moves by q (`slopes`) and by v (`lever`)
-        accelerate  v̇ at y
-        change      how gaps and dry frictions are held from here on, with the velocity after an
-                    impact
-        load        forces of gaps as they are held
+        derive      compute the numbers of the steps that depend on p; initially those of a run
+        advance     take steps from the state to the time `until`, some hundred at most
+        place       project y onto the constraints at t, with least change in the mass metric
+        see         compute the numbers to draw at y
+        push        compute the forces to draw at y, if there are any
+        grasp       compute the place of the grip, and its derivatives by q (`slopes`) and v
+        (`lever`)
+        accelerate  compute v̇ at y
+        change      determine the modes of gaps and dry frictions from now on, and the velocity
+        after
+                    an impact
+        load        compute the forces of gaps in their present modes
 
-    A force `pull` is added to F, shape (nv,). `change` and `load` are of models that may let go.
+    A force `pull` is added to F, shape (nv,). `change` and `load` exist for models with gaps or dry
+    frictions.
 
     Attributes:
         binary: the module.
         places: byte, type and shape of each array: those of the state, "p", "until", "violation",
             "seen", and the numbers of the steps.
-        start: what the arrays begin with.
+        start: initial values of the arrays.
         parameters: names of the entries of p.
-        turning: numbers by which it is decided how gaps are held; empty without any.
-        instructions: of each function.
+        turning: numbers that determine the modes of gaps; empty without gaps.
+        instructions: number of instructions of each function.
     """
 
     binary: bytes = dataclasses.field(repr=False)
@@ -63,12 +65,12 @@ class BrowserProgram:
     instructions: dict[str, int]
 
     def as_data(self) -> dict[str, Any]:
-        """The same as what JSON can hold."""
+        """Return the program as data for JSON."""
         kinds = {"f": "Float64Array", "i": "BigInt64Array", "b": "Uint8Array"}
         return {
-            # straight code repeats itself: a fifth is left
+            # unrolled code is repetitive: compression leaves a fifth
             "binary": packed(self.binary),
-            # what to put where, if the browser has no fused product
+            # replacements for a browser without fused multiply-add
             "fused": [self.binary.find(FUSED), list(ROUNDED_TWICE)],
             "places": {
                 name: [at, kinds[dtype.kind], int(np.prod(shape))]
@@ -81,7 +83,7 @@ class BrowserProgram:
 
 
 def _listed(x: np.ndarray) -> list:
-    """Numbers as JSON holds them: infinity as the text that JavaScript reads."""
+    """Return numbers as JSON represents them: infinity as the string that JavaScript parses."""
     words = {np.inf: "Infinity", -np.inf: "-Infinity"}
     return [e if np.isfinite(e) else words.get(e, "NaN") for e in map(float, np.ravel(x))]
 
@@ -99,18 +101,18 @@ def browser_program(
     grip: Callable | None = None,
     grips: int = 0,
 ) -> BrowserProgram:
-    """The steps of `zw.simulate(model, q0, v0, rtol=rtol)` as a module of WebAssembly.
+    """Return the steps of `zw.simulate(model, q0, v0, rtol=rtol)` as a WebAssembly module.
 
     Args:
         model: the model.
-        q0, v0: start, which is measured, judged and placed as that of a run.
-        duration: length of a motion that is typical [s].
+        q0, v0: start, which is measured, checked and projected as that of a run.
+        duration: length of a typical motion [s].
         rtol: relative error of a step.
         t0: initial time [s].
-        seen: q → an array of numbers to show, of operations of JAX.
-        forces: state and what acts there (`zwang.dynamics.vector_field.Acting`) → forces to show;
+        seen: q → an array of numbers to draw, from operations of JAX.
+        forces: state and the forces there (`zwang.dynamics.vector_field.Acting`) → forces to draw;
             none by default.
-        grip: q and as many numbers as `grips` says → a place that may be held, shape (3,).
+        grip: q and `grips` numbers → the place of a grip, shape (3,).
 
     Raises:
         ModelError: for a start that a run refuses, or an operation that cannot be printed.

@@ -1,5 +1,5 @@
-"""The functions that a page simulates by, as traced programs: steps of a run, what there is to see,
-what pulls, and what decides how gaps are held (`zwang.simulation.contact`).
+"""The functions with which a page simulates, as traced programs: steps of a run, the numbers to
+draw, forces of the pointer, and the modes of gaps (`zwang.simulation.contact`).
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from zwang.stepping.step import Progress, attempt
 from zwang.thresholds import AGREEMENT
 
 ATTEMPTS_OF_A_CALL = 500
-"""Attempted steps of one call at most: a page answers between two of them."""
+"""Maximum number of attempted steps of one call: a page responds between two calls."""
 STATE = ("t", "y", "h", "ratio", "ceiling", "accepted", "rejected", "refused", "result")
-"""Arrays that a step changes, by the names of `Progress`."""
+"""Arrays that a step changes, with the names of `Progress`."""
 LOOSE = ("events", "largest", "fired", "controller_state", "lengths")
-"""Further ones of a model that may let go; `lengths` are those of the last steps [s]."""
+"""Further arrays of a model with gaps or dry frictions; `lengths` are those of the last steps
+[s]."""
 CHANGED = ("y", "controller_state", "events", "fastest", "changed", "result")
-"""Arrays that a change of what is held gives (`zwang.codegen.changes.Held`)."""
+"""Results of a mode change (`zwang.codegen.changes.Held`)."""
 OWN, PULL = "own ", "pull"
-"""Beginning of the names of arrays that follow from the parameters; name of the force that pulls,
-added to F.
-"""
+"""Prefix of the names of arrays that depend on the parameters, and name of the pulling force, which
+is added to F."""
 
 
 class PulledDrift(AbstractDrift):
-    """A treatment of drift whose accelerations have those that a further force causes: without it
-    they are to the bit what they are without this.
+    """Drift treatment with a further force, whose accelerations are added. Without this force its
+    accelerations are bitwise identical to those of the treatment.
     """
 
     drift: AbstractDrift
@@ -71,20 +71,23 @@ class PulledDrift(AbstractDrift):
 
 
 def _pulled(flow: ConstrainedVectorField, pull) -> ConstrainedVectorField:
-    """The flow with a further force, which the forces of gaps, that is events, have in them."""
+    """Return the flow with a further force, which the forces of gaps, and thereby events,
+    include.
+    """
     if not flow.dynamics.constraints.loose:
         return replace(flow, drift=PulledDrift(drift=flow.drift, pull=pull))
     return with_pull(flow, pull)
 
 
 class BrowserSteps:
-    """A run's steps as functions of its state, and of its numbers as they are of a run's own
-    program: where a constant is folded, sums are rounded otherwise.
+    """Steps of a run as functions of its state and of the same numbers as in the compiled program
+    of a run: a folded constant would change the rounding of sums.
 
     Attributes:
-        numbers: of the vector field and the tolerances, by name; those by `OWN` follow from p.
+        numbers: of the vector field and the tolerances, by name; those with the prefix `OWN` depend
+            on p.
         state: names of the arrays that a step changes.
-        changes: how gaps and frictions are held, or None without any.
+        changes: mode changes of gaps and frictions, or None without any.
     """
 
     def __init__(self, asked: RunRequest, setup: RunSetup):
@@ -109,7 +112,7 @@ class BrowserSteps:
 
     @cached_property
     def start(self) -> dict[str, np.ndarray]:
-        """What the arrays begin with."""
+        """Initial values of the arrays."""
         here, none = self.setup.here, np.full(RECENT, np.nan)
         found = {name: np.asarray(getattr(here, name, none)) for name in self.state}
         if self.changes is not None:
@@ -120,8 +123,8 @@ class BrowserSteps:
 
     @cached_property
     def _zeros(self) -> tuple:
-        """Zeros of tables, which are parts of a run's program, but for those that are none of
-        other parameters.
+        """Zeros of tables that are constants of a run's program, except for those that are nonzero
+        with other parameters.
         """
         rng, found = np.random.default_rng(1), list(zeros_of(self._leaves))
         others = [self.derived(self.p * rng.uniform(0.5, 1.5, len(self.p))) for _ in range(2)]
@@ -138,7 +141,7 @@ class BrowserSteps:
             return jax.make_jaxpr(function)(*given)
 
     def _of_numbers(self, function: Callable, *names: str, **further: np.ndarray):
-        """A function of the vector field, events, tolerances and arrays of some names, traced."""
+        """Trace a function of the vector field, events, tolerances and arrays with some names."""
         tree, given = jax.tree_util.tree_structure, {**self.start, **further}
         own = [*(given[x] for x in names), *further.values()]
         leaves = [*self._leaves, *own]
@@ -148,11 +151,11 @@ class BrowserSteps:
 
     @property
     def at(self) -> tuple[str, ...]:
-        """Names of the arrays that say where a motion is and how gaps are held."""
+        """Names of the arrays with the state of a motion and the modes of gaps."""
         return ("t", "y") if self.changes is None else ("t", "y", "controller_state")
 
     def derived(self, p) -> list:
-        """The numbers of the vector field that follow from the model's parameters."""
+        """Return the numbers of the vector field that depend on the model's parameters."""
         return self._own(self.model.parameters(with_parameters(self.model, p)))
 
     def deriving(self):
@@ -191,7 +194,7 @@ class BrowserSteps:
 
     def placing(self):
         def place(flow, events, tolerances, t, y):
-            # with some error of a step, so that this is the subroutine that steps call
+            # with a nonzero error of a step, so that it is the subroutine that steps call
             if self.changes is None:
                 landed = flow.project_step(t, y, y + y)
             else:
@@ -210,7 +213,7 @@ class BrowserSteps:
         return self._of_numbers(push, *self.at)
 
     def grasping(self, grip: Callable, numbers: int):
-        """Place of what is held, and its changes by q and by v."""
+        """Trace the place of the grip, and its derivatives by q and v."""
 
         def grasp(flow, events, tolerances, t, y, held):
             state, system, p = flow.state(t, y), flow.dynamics.system, flow.dynamics.p
@@ -223,7 +226,7 @@ class BrowserSteps:
         return self._of_numbers(grasp, "t", "y", held=np.zeros(numbers))
 
     def accelerating(self):
-        """Accelerations, by the subroutine that steps call."""
+        """Trace accelerations, by the subroutine that steps call."""
 
         def accelerate(flow, events, tolerances, t, y, *modes):
             return flow.split(_held(flow, modes).rate(t, y))[1]
@@ -231,7 +234,7 @@ class BrowserSteps:
         return self._of_numbers(accelerate, *self.at)
 
     def changing(self):
-        """How gaps and frictions are held from a state on."""
+        """Trace the modes of gaps and frictions from a state on."""
         changes = self.changes
         assert changes is not None
 
@@ -241,7 +244,9 @@ class BrowserSteps:
         return self._of_numbers(change, *self.at, "fired", "fastest")
 
     def loading(self):
-        """Generalized forces of the gaps as they are held, with the friction that they load."""
+        """Trace the generalized forces of the gaps in their modes, with the friction that they
+        load.
+        """
         changes = self.changes
         assert changes is not None
 
@@ -261,7 +266,7 @@ class BrowserSteps:
 
     @property
     def turning(self) -> dict[str, Any]:
-        """Numbers by which it is decided how gaps are held, those of a run; empty without any."""
+        """Numbers of a run that determine the modes of gaps; empty without gaps."""
         if self.changes is None:
             return {}
         return {
@@ -285,5 +290,5 @@ class BrowserSteps:
 
 
 def _held(flow, modes: Sequence[Array]):
-    """The flow as gaps are held, if there are any."""
+    """Return the flow with the modes of gaps, if there are any."""
     return flow.with_input(*modes) if modes else flow

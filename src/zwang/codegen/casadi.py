@@ -1,5 +1,5 @@
-"""A model's equation of motion as a function of CasADi: `casadi_code`, for acados and whoever
-states problems in CasADi's symbols.
+"""A model's equation of motion as a function of CasADi: `casadi_code`, for acados and other tools
+that use CasADi's symbols.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CALLED = {
     "cbrt": "cbrt",
     "trunc": "trunc",
 }
-"""What CasADi calls by another name than NumPy."""
+"""Operations whose names in CasADi differ from those in NumPy."""
 HELPERS = """def cbrt(x):
     return ca.sign(x) * ca.fabs(x) ** (1 / 3)
 
@@ -48,7 +48,7 @@ class CasadiCode:
 
     Attributes:
         name: of the function and its file.
-        source: text of a Python module that needs CasADi alone; its `NAME()` makes the function
+        source: source of a Python module that needs only CasADi; its `NAME()` creates the function
             (q, v, f, t, p) → M, F, A, b, Q_c, a.
         parameters: name and value of each entry of p.
     """
@@ -58,7 +58,7 @@ class CasadiCode:
     parameters: tuple[tuple[str, float], ...]
 
     def write(self, folder: str | Path) -> list[Path]:
-        """Write `NAME.py` into a folder that is made.
+        """Write `NAME.py` into a folder, which is created if necessary.
 
         Raises:
             OutputError: if it cannot be written.
@@ -67,20 +67,20 @@ class CasadiCode:
 
 
 def casadi_code(model: Model, name: str | None = None) -> CasadiCode:
-    """The equation of motion of a model as text that makes a function of CasADi's symbols.
+    """Generate the source of the equation of motion of a model as a function of CasADi's symbols.
 
         a = M⁻¹ (F + f) + A⊕ (b − A M⁻¹ (F + f)),    Q_c = M (a − M⁻¹ (F + f))
 
-    A⊕ is that of code in C, without a rank decision, so that redundant rows need nothing, and
-    derivatives are CasADi's own.
+    A⊕ is computed as in C code, without a rank decision, so that redundant rows need no special
+    treatment; CasADi differentiates the function itself.
 
     Args:
-        model: the model; its servo is left out, f takes its place.
+        model: the model; its servo is omitted, and f takes its place.
         name: identifier of the function and its file; the model's by default.
 
     Raises:
         ModelError: for an operation that cannot be written as a formula, a mass matrix that is
-            declared singular, and constraints that may let go.
+            declared singular, and inequalities or dry friction.
 
     Example:
         >>> zwang.codegen.casadi.casadi_code(model).write("code")
@@ -108,7 +108,7 @@ def casadi_code(model: Model, name: str | None = None) -> CasadiCode:
 
 
 def _source(name: str, model: Model, sizes: dict, outputs: dict, parameters: tuple) -> str:
-    """The module."""
+    """Return the source of the module."""
     nodes = in_order([x for array in outputs.values() for x in array.flat])
     called = {node: f"x{i}" for i, node in enumerate(nodes)}
 

@@ -1,11 +1,11 @@
-"""How gaps and dry frictions are held from an event on, as a traced program: what
-`zwang.simulation.contact` decides along a run, for pages and C, which have no NumPy.
+"""Mode changes of gaps and dry frictions as a traced program. It makes the decisions of
+`zwang.simulation.contact` for pages and C code, which have no NumPy.
 
     0 ≤ ġ⁺ + e ġ⁻ ⊥ Λ ≥ 0    of gaps that are hit,    0 ≤ g̈ ⊥ λ ≥ 0    of those that stay closed,
     |f| ≤ μ₀ N               of frictions at rest
 
-Forces act along the rows of what may let go, so that the problem of all of them is that of the
-matrix D of what a unit force at each does to the others (Delassus).
+Forces act along the rows of gaps and frictions, so that all of them form one problem with the
+Delassus matrix D, the accelerations of all rows by a unit force along each.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from zwang.thresholds import AGREEMENT, AT_INSTANT, CONVERGED, RESOLVED, SOLUTIO
 
 
 class Held(NamedTuple):
-    """How everything is held from an instant on.
+    """State and modes from an instant on.
 
     Attributes:
         y: the state, with the velocity after an impact.
         modes: of all gaps and frictions.
         events: values of their events.
-        fastest: largest speed that a gap has closed with, in the mass metric.
-        changed: whether anything has changed.
-        result: why no motion goes on from here, a `Result`.
+        fastest: largest closing speed of any gap so far, in the mass metric.
+        changed: whether any mode has changed.
+        result: reason why no motion continues from here, a `Result`.
     """
 
     y: Array
@@ -59,14 +59,15 @@ class Held(NamedTuple):
 
 
 class _Forces(NamedTuple):
-    """What acts while some frictions begin to slide.
+    """Forces while some frictions begin to slide.
 
     Attributes:
         push: λ of the gaps; `rub`: forces of frictions at rest, shape (frictions, 1 or 2).
-        rate, zero: acceleration of each row, and what of it counts as zero.
+        rate, zero: acceleration of each row, and its size that counts as zero.
         loads: N of the frictions that follows.
-        begins, yielding: those that begin to slide, and those that have less to give from here on.
-        found: whether there are such forces.
+        begins, yielding: frictions that begin to slide, and those whose limit decreases from now
+            on.
+        found: whether such forces exist.
     """
 
     push: Array
@@ -88,14 +89,14 @@ class Changes:
     """
 
     loops = 100
-    """Most turns in which loads that depend on the forces are found."""
+    """Maximum number of iterations for loads that depend on the forces."""
 
     def __init__(self, contacts: Contacts, span: float):
         self.contacts, self.span = contacts, span
         c = contacts.model.constraints
         self.n, self.k, self.frictions = len(contacts.gaps), len(contacts.frictions), c.frictions
         self.wide = max((len(x.rows) for x in contacts.frictions), default=1)
-        # a friction of one row among others of two has a second one that is zero
+        # a friction with one row among others with two gets a second row of zeros
         own = [[*x.rows, *[-1] * (self.wide - len(x.rows))] for x in contacts.frictions]
         self.rows = (*map(int, contacts.gaps), *map(int, np.ravel(own)))
         self.in_space = np.array([len(x.rows) > 1 for x in contacts.frictions], bool)
@@ -105,14 +106,16 @@ class Changes:
         self.by_joints = any(x.loaded is not None and x.gap < 0 for x in contacts.frictions)
 
     def _per_friction(self, rows: Array) -> Array:
-        """Of an array of all rows what the frictions have, shape (frictions, 1 or 2)."""
+        """Return the entries of an array of all rows that belong to frictions, shape (frictions, 1
+        or 2).
+        """
         return rows[self.n :].reshape(self.k, self.wide)
 
     def _touch(self, flow, t, y) -> Touched:
         return touch(self.rows, self.n + self.k, self.by_joints, flow, t, y)
 
     def _length(self, at: Touched) -> Array:
-        """Length of each row; both of a friction in space have the larger one."""
+        """Return the length of each row; both rows of a friction in space have the larger one."""
         longest = jnp.max(self._per_friction(at.length), axis=1, initial=0.0)
         return jnp.concatenate([at.length[: self.n], jnp.repeat(longest, self.wide)])
 
@@ -124,15 +127,15 @@ class Changes:
         given = [x.load(p, multipliers) for x in self.frictions]
         return jnp.stack([*map(jnp.asarray, given), jnp.zeros(())])[: self.k] * 1.0
 
-    # an instant
+    # instants
 
     def held(self, flow, events: Events, t, y, modes, fired, fastest) -> Held:
-        """Decide how everything is held from a state on.
+        """Determine the modes from a state on.
 
         Args:
-            modes: how it was held before.
-            fired: of each gap and friction, whether its event has ended a step.
-            fastest: as of `Held`.
+            modes: modes before.
+            fired: of each gap and friction, whether its event ended a step.
+            fastest: as in `Held`.
         """
         n, at, p = self.n, self._touch(flow, t, y), flow.dynamics.p
         was, nq = modes[:n] > HELD_OFF, flow.dynamics.system.nq
@@ -141,7 +144,7 @@ class Changes:
         near = AT_INSTANT * (length[:n] * at.place + jnp.abs(at.rate[:n]) * self.span)
         open_too = (fired[:n] & ~was) | was | (at.gap <= near)
         shut = open_too & jnp.isfinite(at.gap)
-        # where all else leaves no motion along a gap no force opens it
+        # where the other constraints leave no motion along a gap no force opens it
         fixed = jnp.diagonal(at.D)[:n] <= (RESOLVED * length[:n]) ** 2
         zero = SOLUTION_ERROR * length[:n] * at.pull
         closing = (at.rate[:n] < -slow[:n]) | ((at.rate[:n] <= slow[:n]) & (at.left[:n] < -zero))
@@ -159,7 +162,8 @@ class Changes:
         staying = shut & (jnp.abs(at.rate[:n]) <= slow[:n])
 
         def closed():
-            # to round-off, or what is closed to the accuracy of a step would close at once again
+            # up to round-off: a gap that is closed up to the accuracy of a step would close again
+            # at once
             exact = replace(flow, target=RESOLVED * flow.target)
             landed = self._placed(exact, t, y, self._modes(staying)).y
             exactly = jnp.concatenate([landed[:nq], y[nq:]])
@@ -175,17 +179,17 @@ class Changes:
         values = events(flow, new, t, y)
         result = jnp.where(fine & found, Result.SUCCESS, Result.PARADOX)
         result = jnp.where(driven, Result.INCONSISTENT, result)
-        # of what turns as it slides in space only the direction changes, and what is not touched
-        # any more has been let go by its gap
+        # if the direction of sliding turns, only the direction changes; a friction whose gap opens
+        # follows the gap
         is_gap = np.arange(n + self.k) < n
         moves_on = (modes < HELD_OFF) & (new < HELD_OFF) & self._in_space & ~arrived
         counts = is_gap | (new != HELD_OFF)
         changed = hit | jnp.any((modes != new) & ~moves_on & counts)
-        # what is round-off above zero has not risen yet
+        # round-off above zero does not count as a rise
         return Held(y, new, jnp.minimum(values, 0.0), fastest, changed, result)
 
     def apart(self, flow, t, y) -> Landing:
-        """y on the constraints, no gap below zero."""
+        """Return y on the constraints, with no gap below zero."""
         free = self._placed(flow, t, y, self._modes(jnp.zeros(self.n, bool))).y
         below = self._touch(flow, t, free).gap < 0
         return self._placed(flow, t, free, self._modes(below))
@@ -196,17 +200,20 @@ class Changes:
 
     def _modes(self, closed: Array, sticks: Array | None = None) -> Array:
         sticks = jnp.zeros(self.k, bool) if sticks is None else sticks
-        return jnp.where(jnp.concatenate([closed, sticks]), HELD_ON, HELD_OFF)
+        # numbers of a weak type, as JAX has them, would be other programs than those of a state
+        return jnp.where(jnp.concatenate([closed, sticks]), HELD_ON, HELD_OFF).astype(float)
 
     @staticmethod
     def _placed(flow, t, y, modes) -> Landing:
-        # with some error of a step, so that this is the subroutine that steps call
+        # with a nonzero error of a step, so that this is the subroutine that steps call
         return flow.with_input(modes).project_step(t, y, y + y)
 
     # impacts
 
     def _collided(self, flow, t, y, at: Touched, shut, fastest):
-        """The state after an impact, the largest speed of all, and whether there is an impulse."""
+        """Return the state after an impact, the largest closing speed so far, and whether impulses
+        exist.
+        """
         n, nq, length = self.n, flow.dynamics.system.nq, self._length(at)
         fast = jnp.max(jnp.where(shut, -at.rate[:n] / length[:n], 0.0), initial=0.0)
         fastest = jnp.maximum(fastest, fast)
@@ -223,12 +230,12 @@ class Changes:
             impulse, fine = self._impulse(flow.dynamics.p, at, shut, rubs, slip)
             return y.at[nq:].add(impulse @ at.response), fine
 
-        # rebounds that become shorter without end
+        # rebounds that become shorter without end (Zeno behavior)
         y, fine = jax.lax.cond(fast <= least, rests, rebounds)
         return y, fastest, fine
 
     def _impulse(self, p, at: Touched, shut, rubs, slip):
-        """Λ of all rows, by Newton's and Poisson's law."""
+        """Return Λ of all rows, by Newton's and Poisson's laws."""
         n, length, poisson = self.n, self._length(at), self.contacts.poisson
         laws = [jnp.asarray(number_of(x, p), float) for x in self.contacts.laws]
         rise = length[:n] * jnp.sqrt(2 * at.pull * SOLUTION_ERROR * at.place)
@@ -247,13 +254,13 @@ class Changes:
         return impulse + more, fine & again
 
     def _solved(self, at: Touched, D, c, pushes, rubs, mu, fixed):
-        """Forces of all rows, zero of those that do not act, and whether there are any."""
+        """Return the forces of all rows, zero for inactive ones, and whether they exist."""
         n, unit = self.n, 1 / self._length(at)
         acts = jnp.concatenate([pushes, jnp.repeat(rubs, self.wide)])
         own = unit[n :: self.wide]
         share = mu[:, None] * self.owner * unit[:n] / own[:, None]
         D = unit[:, None] * D * unit
-        # no force opens a gap that pushes itself shut, or two do: Painlevé's paradox
+        # no force opens a gap whose force closes it further, or two do: Painlevé's paradox
         fine = jnp.all(~pushes | (jnp.diagonal(D)[:n] > 0))
         c = jnp.where(acts, unit * c, 0.0)
         z, found = solved(CoulombProblem(D, c, pushes, rubs, share, fixed / own))
@@ -262,8 +269,8 @@ class Changes:
     # accelerations
 
     def _at_rest(self, modes, fired, hit, rate, slow):
-        """Which frictions have come to rest at this instant, the speed of each that counts as zero,
-        less than zero of one that turns, and which are at the limit of their force.
+        """Return which frictions have come to rest at this instant, the speed of each that counts
+        as zero (negative for one whose direction turns), and which are at the limit of their force.
         """
         own, due = modes[self.n :], fired[self.n :] & ~hit
         slides, slip = own < HELD_OFF, self._per_friction(rate)
@@ -271,37 +278,42 @@ class Changes:
         along = jnp.cos(angle) * slip[:, 0]
         if self.wide > 1:
             along = along + jnp.sin(angle) * slip[:, 1]
-        # the event of one that slides straight on may be that it turns
+        # the event of a friction that slides straight on may be that it turns
         arrived = due & slides & ((own > STRAIGHT) | (along <= 0))
         slow = jnp.max(self._per_friction(slow), axis=1, initial=0.0)
         slow = jnp.where(due & slides, jnp.where(arrived, jnp.inf, -1.0), slow)
-        # where nothing comes to rest, what turns goes on turning, however slow it still is
+        # where no friction comes to rest, one whose direction turns continues to turn, however slow
+        # it is
         on = self.in_space & (own == SLIDES_FORWARD) & ~jnp.any(arrived) & ~hit
         return arrived, jnp.where(on, -1.0, slow), due & (own == HELD_ON)
 
     def _decided(self, p, at: Touched, staying, slow, falling, over):
-        """How everything is held by the accelerations, and whether there are forces for that."""
+        """Return the modes that follow from the accelerations, and whether forces for them
+        exist.
+        """
         n, slip = self.n, self._per_friction(at.rate)
         speed = jnp.sqrt(jnp.sum(slip**2, axis=1))
-        # what is not touched does not rub
+        # an open gap causes no friction
         touched = ~self.owned | jnp.any((self.owner > 0) & staying, axis=1)
         slides = touched & (speed > slow)
         along = slip / jnp.where(speed > 0, speed, 1.0)[:, None]
         given = p, at, staying, touched & ~slides, jnp.where(slides[:, None], along, 0.0), over
 
         def going(carry):
-            begun, forces = carry
-            return forces.found & jnp.any(forces.yielding & ~begun)
+            first, begun, _, forces = carry
+            return first | (forces.found & jnp.any(forces.yielding & ~begun))
 
         def again(carry):
-            # what slides has less to give than what sticks, and another load
-            begun = carry[0] | carry[1].yielding
-            return begun, self._balanced(given, begun, carry[1].loads)
+            # a sliding friction has a smaller force than a sticking one, and another load
+            _, begun, loads, forces = carry
+            begun = begun | forces.yielding
+            forces = self._balanced(given, begun, loads)
+            return False, begun, forces.loads, forces
 
         none = jnp.zeros(self.k, bool)
-        first = none, self._balanced(given, none, self._loads(p, at.multipliers))
-        # with nothing that rubs one turn says all
-        _, forces = jax.lax.while_loop(going, again, first) if self.k else first
+        start = True, none, self._loads(p, at.multipliers), self._no_forces
+        # without friction one iteration suffices
+        *_, forces = jax.lax.while_loop(going, again, start) if self.k else again(start)
         opens = (forces.rate[:n] > forces.zero[:n]) | (falling & (forces.push <= 0))
         closed = jnp.where(staying & ~opens, HELD_ON, HELD_OFF)
         rate = self._per_friction(forces.rate)
@@ -320,41 +332,48 @@ class Changes:
             angle = jnp.where(angle < 0, angle + 2 * np.pi, angle)
             way = jnp.where(self.in_space & straight, STRAIGHT - angle, way)
         way = jnp.where(slides | forces.begins, way, jnp.where(touched, HELD_ON, HELD_OFF))
-        return jnp.concatenate([closed, way]), forces.found
+        return jnp.concatenate([closed, way]).astype(float), forces.found
 
     def _balanced(self, given, begun, loads) -> _Forces:
-        """Forces with loads that are those of the forces."""
-        forces = self._forces(given, begun, loads)
+        """Return forces with loads that agree with the forces."""
         if not self.by_joints:
-            return forces
+            return self._forces(given, begun, loads)
 
         def going(carry):
-            turn, _, part, missed, loads, forces = carry
+            turn, _, _, loads, forces = carry
             close = SOLUTION_ERROR * jnp.max(jnp.abs(forces.loads), initial=0.0)
-            return (turn < self.loops) & jnp.any(jnp.abs(forces.loads - loads) > close)
+            missed = jnp.any(jnp.abs(forces.loads - loads) > close)
+            return (turn == 0) | ((turn <= self.loops) & missed)
 
         def again(carry):
-            # a load may depend strongly on itself: Aitken's relaxation, of the last turns' line
-            turn, first, part, missed, loads, forces = carry
+            # a load may depend strongly on itself: Aitken's relaxation, along the line of the last
+            # iterations
+            turn, part, missed, loads, forces = carry
             miss = forces.loads - loads
             change = miss - missed
             square = change @ change
             relaxed = -part * (missed @ change) / jnp.where(square > 0, square, 1.0)
-            part = jnp.where(first | ~(square > 0), part, relaxed)
-            loads = jnp.maximum(loads + part * miss, 0.0)
-            return turn + 1, False, part, miss, loads, self._forces(given, begun, loads)
+            part = jnp.where((turn <= 1) | ~(square > 0), part, relaxed)
+            loads = jnp.where(turn == 0, loads, jnp.maximum(loads + part * miss, 0.0))
+            return turn + 1, part, miss, loads, self._forces(given, begun, loads)
 
-        start = 0, True, 1.0, jnp.zeros(self.k), loads, forces
+        start = 0, 1.0, jnp.zeros(self.k), loads, self._no_forces
         turn, *_, forces = jax.lax.while_loop(going, again, start)
-        return forces._replace(found=forces.found & (turn < self.loops))
+        return forces._replace(found=forces.found & (turn <= self.loops))
+
+    @property
+    def _no_forces(self) -> _Forces:
+        n, k, rows = self.n, self.k, jnp.zeros(len(self.rows))
+        none, rub, never = jnp.zeros(k), jnp.zeros((k, self.wide)), jnp.zeros(k, bool)
+        return _Forces(rows[:n], rub, rows, rows, none, never, never, jnp.asarray(False))
 
     def _forces(self, given, begun, loads) -> _Forces:
-        """Forces with given loads."""
+        """Return the forces for given loads."""
         p, at, staying, resting, along, over = given
         n, owner, length = self.n, self.owner, self._length(at)
         slip = jnp.sqrt(jnp.sum(self._per_friction(at.rate) ** 2, axis=1))
         pull = -self._kinetic(p, slip)[:, None] * along
-        # of what slides, by a unit of λ of each gap, and by loads that are known
+        # of sliding frictions, per unit of λ of each gap, and for known loads
         with_gap = jnp.einsum("kj,kw->kwj", owner, pull).reshape(self.k * self.wide, n)
         fixed = jnp.where(self.owned, 0.0, loads)
         known = jnp.concatenate([jnp.zeros(n), (fixed[:, None] * pull).reshape(-1)])
@@ -384,7 +403,7 @@ class Changes:
         return _Forces(push, rub, rate, zero, loads, begins, slips | (at_limit & over), found)
 
     def _shared(self, flow, t, y, modes, at: Touched, falling):
-        """The modes without gaps that repeat others and would pull, or whose force has fallen to
+        """Return the modes without redundant gaps whose force would be tensile or has fallen to
         zero.
         """
         n, gaps = self.n, np.array(self.rows[: self.n], int)
@@ -392,11 +411,11 @@ class Changes:
             return modes
 
         def gone(modes):
-            """Which gap lets go, and whether any does."""
+            """Return which gap becomes inactive, and whether any does."""
             on = modes[:n] > HELD_OFF
             load = forces_at(flow.with_input(modes).dynamics, flow.state(t, y))[0][gaps]
             size = jnp.where(on, load * self._length(at)[:n], 0.0)
-            # less than what ends a step counts as zero
+            # a force below that which ends a step counts as zero
             small = jnp.maximum(AGREEMENT * jnp.max(jnp.abs(size)), CONVERGED * at.pull)
             fallen = on & falling & (jnp.abs(size) <= small)
             least = jnp.argmin(jnp.where(on, size, jnp.inf))
@@ -404,14 +423,15 @@ class Changes:
             return which, jnp.any(fallen) | (size[which] < -small)
 
         def without(carry):
-            modes, (which, _) = carry
+            modes, which, _ = carry
             modes = jnp.where(jnp.arange(len(modes)) == which, HELD_OFF, modes)
-            return modes, gone(modes)
+            return modes, *gone(modes)
 
-        return jax.lax.while_loop(lambda x: x[1][1], without, (modes, gone(modes)))[0]
+        start = modes, jnp.asarray(-1), jnp.asarray(True)
+        return jax.lax.while_loop(lambda x: x[2], without, start)[0]
 
 
 def changes_of(setup: RunSetup) -> Changes | None:
-    """The gaps and frictions of a run, or None without any."""
+    """Return the gaps and frictions of a run, or None without any."""
     contacts = None if setup.switching is None else setup.switching.contacts
     return None if contacts is None else Changes(contacts, float(setup.asked.span))

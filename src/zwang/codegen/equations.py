@@ -1,4 +1,4 @@
-"""A model's functions as expressions: M, F, N, φ, ψ, A, b, and what its servo asks for."""
+"""The functions of a model as expressions: M, F, N, φ, ψ, A, b, and the equations of its servo."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from zwang.servo.controller import Controller
 
 @dataclasses.dataclass(frozen=True)
 class ServoEquations:
-    """`A v̇ = b` of the servo constraints, with the pull of their gains in b.
+    """`A v̇ = b` of the servo constraints, with the terms of their gains in b.
 
     Attributes:
         A, b: shapes (rows, nv) and (rows,).
@@ -54,7 +54,7 @@ class Equations:
     """A model as arrays of expressions in its inputs.
 
     Attributes:
-        model: where it comes from.
+        model: the model.
         graph: of the expressions.
         q, v, w, p, t: inputs: coordinates (nq,), velocities (nv,), a direction of velocities (nv,),
             parameters (np,) and the time; names "q0", "v0", "w0", "p0", "t".
@@ -65,9 +65,9 @@ class Equations:
         phi, psi: residuals at position and velocity level.
         A, b: constraint rows, shapes (m, nv) and (m,).
         ideal: inputs "f0" …: ideal forces of the parts of nonideal constraints, one after another.
-        nonideal: c from them, shape (nv,), or None if all constraints are ideal.
+        nonideal: c as a function of them, shape (nv,), or None if all constraints are ideal.
         potential: potential energy, or None.
-        servo: what the model's servo asks for, or None.
+        servo: the equations of the model's servo, or None.
     """
 
     model: Model
@@ -99,18 +99,18 @@ class Equations:
 
     @property
     def diagonal(self) -> bool:
-        """Whether M has entries on its diagonal alone."""
+        """Whether M is diagonal."""
         off = ~np.eye(len(self.M), dtype=bool)
         return all(not isinstance(x, Node) and x == 0 for x in self.M[off])
 
     @property
     def position_rows(self) -> np.ndarray:
-        """Rows of A that φ belongs to."""
+        """Rows of A that have a φ."""
         return self.model.constraints.position_rows
 
     @property
     def velocity_rows(self) -> np.ndarray:
-        """Rows of A that ψ belongs to."""
+        """Rows of A that have a ψ."""
         return self.model.constraints.velocity_rows
 
 
@@ -188,7 +188,9 @@ def equations(model: Model) -> Equations:
 
 
 class _Trace:
-    """Traces functions of `(p, …)`, p being the parameters as the model's functions get them."""
+    """Traces functions of `(p, …)`, with the parameters p in the form that the model's functions
+    receive.
+    """
 
     def __init__(self, model: Model, graph: Graph):
         self.model, self.graph = model, graph
@@ -207,7 +209,9 @@ def _inputs(graph: Graph, letter: str, count: int) -> np.ndarray:
 
 
 def _nonideal(trace: _Trace, p, q, v, t):
-    """Inputs for the ideal forces of nonideal constraints, and the sum of what they impress."""
+    """Return inputs for the ideal forces of nonideal constraints, and the sum of the impressed
+    forces.
+    """
     constraints = trace.model.constraints
     members = [c for c in constraints.members if c.nonideal is not None]
     nv = trace.model.system.nv
@@ -227,7 +231,9 @@ def _nonideal(trace: _Trace, p, q, v, t):
 
 
 def nonideal_rows(model: Model) -> list[slice]:
-    """Rows of each part whose ideal force is an input of `Equations.nonideal`, in order."""
+    """Return the rows of each part whose ideal force is an input of `Equations.nonideal`, in
+    order.
+    """
     slices = model.constraints.row_slices
     return [
         slices[part]

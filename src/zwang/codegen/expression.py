@@ -1,7 +1,7 @@
-"""Scalar expressions as one shared graph: what a model's functions compute, number by number.
+"""Scalar expressions as one shared graph: the functions of a model, number by number.
 
-A value is a Python number or a `Node`. Equal nodes are one object, so that what two outputs have
-in common is found without a search, and what is structurally zero (an entry of a mass matrix, a
+A value is a Python number or a `Node`. Equal nodes are one object, so that common subexpressions of
+two outputs are found without a search, and a structural zero (an entry of a mass matrix, a
 derivative that vanishes) stays the number 0.
 """
 
@@ -22,8 +22,8 @@ class Node:
 
     Attributes:
         op: name of the operation in `OPERATIONS`, or "input".
-        args: operands; of an input its name.
-        boolean: whether it is true or false rather than a number.
+        args: operands; for an input its name.
+        boolean: whether the value is true or false rather than a number.
     """
 
     __slots__ = ("args", "boolean", "op")
@@ -74,26 +74,26 @@ OPERATIONS: dict[str, Operation] = {
     "not": Operation(lambda x: not x, True),
     "select": Operation(lambda c, x, y: x if c else y),
 }
-"""Every operation that an expression may hold; a target language has a word for each."""
+"""All operations of expressions; a target language has a word for each."""
 
 
 class Graph:
-    """Makes nodes, each of them once."""
+    """Creates nodes, each only once."""
 
     def __init__(self):
         self._made: dict[tuple, Node] = {}
 
     def input(self, name: str) -> Node:
-        """A value that is given when the expression is evaluated."""
+        """Return a value that is given when the expression is evaluated."""
         return self._node("input", (name,))
 
     def apply(self, op: str, *args: Scalar) -> Scalar:
-        """An operation on values: a number where all of them are numbers, else a node."""
+        """Apply an operation to values: the result is a number if all of them are, else a node."""
         if not any(isinstance(x, Node) for x in args):
             try:
                 return OPERATIONS[op].value(*args)
             except (ValueError, ZeroDivisionError, OverflowError):
-                return math.nan  # as IEEE arithmetic has it: a select may never use the value
+                return math.nan  # as in IEEE arithmetic: a select may never use it
         short = _shortened(op, args, self)
         return self._node(op, args) if short is None else short
 
@@ -118,9 +118,9 @@ def _same(x: Scalar, number: float) -> bool:
 
 
 def _shortened(op: str, args: tuple, graph: Graph) -> Scalar | None:
-    """The simpler form of an operation that has one, else None.
+    """Return the simpler form of an operation that has one, else None.
 
-    `0 · x` counts as 0 also where x may be infinite: that is what makes zeros structural.
+    `0 · x` counts as 0 even if x may be infinite: this makes zeros structural.
     """
     x, y = args[0], args[-1]
     if op == "mul":
@@ -172,7 +172,7 @@ def _joined(op: str, x: Scalar, y: Scalar) -> Scalar | None:
 
 
 def in_order(outputs: Iterable[Scalar]) -> list[Node]:
-    """The nodes that outputs need, operands before operations; inputs left out."""
+    """Return the nodes that outputs need, operands before operations, without inputs."""
     found: dict[Node, None] = {}
     stack: list[tuple[Scalar, bool]] = [(x, False) for x in reversed(list(outputs))]
     while stack:
@@ -188,7 +188,7 @@ def in_order(outputs: Iterable[Scalar]) -> list[Node]:
 
 
 def uses(nodes: Iterable[Node], outputs: Iterable[Scalar]) -> dict[Node, int]:
-    """How often each node is an operand or an output."""
+    """Return how often each node is an operand or an output."""
     count: dict[Node, int] = {}
     for x in [*(y for node in nodes for y in node.args), *outputs]:
         if isinstance(x, Node):

@@ -1,4 +1,4 @@
-"""The functions that code of a model is made of, as traced programs of arrays."""
+"""The functions of generated code, as traced programs of arrays."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from zwang.simulation.run_setup import RunSetup, set_up
 from zwang.simulation.switching import refuse_switches
 
 MOST_CORRECTIONS = 8
-"""Corrections of a projection at most."""
+"""Maximum number of corrections of a projection."""
 VELOCITY_CORRECTIONS = 3
-"""Those of velocities at least, where constraints are not holonomic."""
+"""Minimum number of velocity corrections if constraints are not holonomic."""
 UNPROJECTED = 1e-8
 """Largest φ, rows at unit length, that a projection may leave."""
 SUCCESS, SINGULAR_MASS, NON_FINITE, NOT_PROJECTED, NO_MOTION = range(5)
-"""What the functions return."""
+"""Codes that the functions return."""
 
 
 def refuse_unwritable(model: Model) -> None:
-    """Raise unless code can hold a model.
+    """Raise unless code can be generated for a model.
 
     Raises:
         ModelError: for a mass matrix that the model declares singular, limits of actuators, a
@@ -79,8 +79,9 @@ class ModelFunctions:
 
     Attributes:
         model: the model.
-        method: of A⊕; code has the one that takes no rank decision.
-        start: q and v at which what may let go is measured; without it such a model is refused.
+        method: for A⊕; generated code uses the one without a rank decision.
+        start: q and v at which gaps and dry frictions are measured; without it such a model is
+            refused.
     """
 
     model: Model
@@ -99,18 +100,18 @@ class ModelFunctions:
 
     @cached_property
     def _setup(self) -> RunSetup | None:
-        """A run's, of a model that may let go."""
+        """The setup of a run, for a model with gaps or dry frictions."""
         if self.start is None or not self.model.constraints.loose:
             return None
         return set_up(typical_run(self.model, *self.start, pseudoinverse=self.method))
 
     @cached_property
     def changes(self) -> Changes | None:
-        """How gaps and frictions are held, or None without any."""
+        """Mode changes of gaps and frictions, or None without any."""
         return None if self._setup is None else changes_of(self._setup)
 
     def _flow(self, p, applied=None) -> ConstrainedVectorField:
-        """The motion of a model that may let go, with a force applied."""
+        """Return the motion of a model with gaps or dry frictions, with a force applied."""
         assert self._setup is not None
         own = self.model.parameters(with_parameters(self.model, p))
         flow = self._setup.flow
@@ -135,15 +136,15 @@ class ModelFunctions:
         return self.model.dynamics(pseudoinverse=self.method, lets_go=self.start is not None)
 
     def dynamics(self, p, modes=None) -> Dynamics:
-        """The equation of motion with given parameters, as gaps and frictions are held."""
+        """Return the equation of motion with given parameters and modes of gaps and frictions."""
         if modes is not None:
             return self._flow(p).with_input(modes).dynamics
         own = self.model.parameters(with_parameters(self.model, p))
         return dataclasses.replace(self._dynamics, p=own)
 
     def evaluate(self, treated, q, v, t, p, applied, modes=None) -> tuple:
-        """q̇, v̇, force of the constraints, u, and a code, with a force applied; at a velocity
-        that is brought onto the constraints before where that is wanted (`treated`), as at a stage.
+        """Evaluate q̇, v̇, force of the constraints, u, and a code, with a force applied. If
+        `treated`, the velocity is projected onto the constraints before, as at a stage.
         """
         dynamics, s = self.dynamics(p, modes), State(q, v, t)
         A, _, psi = dynamics.linearized(s)
@@ -167,9 +168,10 @@ class ModelFunctions:
         return dynamics.system.rate(q, v, t, dynamics.p), acceleration, force, u, code
 
     def project(self, q, v, t, p, modes=None) -> tuple:
-        """q and v on the constraints, by the least change in the mass metric, and a code.
+        """Project q and v onto the constraints, with least change in the mass metric. Return them
+        and a code.
 
-        One text of A, its factor and both corrections is gone through until φ is round-off.
+        One piece of code for A, its factor and both corrections is repeated until φ is round-off.
         """
         dynamics, rows = self.dynamics(p, modes).passive, self.model.constraints
         held, moving = rows.position_rows, rows.velocity_rows
@@ -186,7 +188,7 @@ class ModelFunctions:
             settled = ~(size > 0) | (size >= 0.5 * before) | (turn + 1 >= MOST_CORRECTIONS)
             closer = dynamics.move(s, -by_position.correct(phi))
             slower = v - by_velocity.correct(psi)
-            # of rows that are not linear in v one correction leaves a square
+            # of rows that are nonlinear in v one correction leaves a square
             ended = settled & (turn + 1 >= (VELOCITY_CORRECTIONS if rolls else 1))
             q = jnp.where(settled, q, closer)
             return q, slower, mass.is_positive(), size, turn + 1, ended
@@ -202,18 +204,18 @@ class ModelFunctions:
         return q, v, jnp.where(positive, code, SINGULAR_MASS)
 
     def rate(self, q, v, t, p) -> tuple:
-        """q̇."""
+        """Return q̇."""
         dynamics = self.dynamics(p)
         return (dynamics.system.rate(q, v, t, dynamics.p),)
 
     def violation(self, q, v, t, p, modes=None) -> tuple:
-        """Largest residual at position and velocity level."""
+        """Return the largest residual at position and velocity level."""
         largest = lambda x: jnp.max(jnp.abs(x), initial=0.0)
         phi, psi = self.dynamics(p, modes).residuals(State(q, v, t))
         return (jnp.maximum(largest(phi), largest(psi)),)
 
     def energy(self, q, v, t, p) -> tuple:
-        """Kinetic and potential energy."""
+        """Return the sum of kinetic and potential energy."""
         dynamics, s = self.dynamics(p), State(q, v, t)
         mass = dynamics.mass(s, dynamics.matrix(s))
         potential = dynamics.system.potential
@@ -221,14 +223,16 @@ class ModelFunctions:
         return (0.5 * (v @ mass.apply(v)) + jnp.asarray(potential(q, t, dynamics.p)),)
 
     def events(self, q, v, t, p, applied, modes) -> tuple:
-        """What rises through zero where a gap or a friction is held otherwise from then on."""
+        """Return the functions that rise through zero where a gap or a friction changes its
+        mode.
+        """
         assert self._setup is not None
         y = jnp.concatenate([q, v])
         return (self._setup.events(self._flow(p, applied), modes, t, y),)
 
     def change(self, q, v, t, p, applied, modes, fired, fastest) -> tuple:
-        """q, v and how all is held from a state on, the largest speed of all impacts, and a
-        code.
+        """Determine the modes from a state on. Return q, v, the modes, the largest closing speed so
+        far, and a code.
         """
         assert self._setup is not None and self.changes is not None
         given = self._flow(p, applied), self._setup.events, t, jnp.concatenate([q, v])
@@ -238,11 +242,11 @@ class ModelFunctions:
         return held.y[: len(q)], held.y[len(q) :], held.modes, held.fastest, code
 
     def arguments(self, function: Callable) -> list[str]:
-        """Names of what one of the functions takes."""
+        """Return the names of the arguments of one of the functions."""
         return [x for x in signature(function).parameters if self.loose or x != "modes"]
 
     def traced(self, function: Callable) -> ClosedJaxpr:
-        """One of the functions above as a program."""
+        """Return one of the functions above as a traced program."""
         shapes = {
             "treated": jax.ShapeDtypeStruct((), bool),
             "q": np.zeros(self.model.system.nq),
@@ -259,7 +263,7 @@ class ModelFunctions:
 
 
 def _driven(dynamics: Dynamics, eq: Equation) -> tuple[Equation, Array]:
-    """The equation with the force of actuators, and their control."""
+    """Return the equation with the force of actuators, and their control."""
     if dynamics.law is None:
         return eq, jnp.zeros(0)
     choice = dynamics.law.choose(dynamics.passive, eq)

@@ -1,15 +1,15 @@
-"""JAX programs as scalar expressions: a jaxpr is carried out with an expression in the place of
-every number.
+"""JAX programs as scalar expressions: a jaxpr is evaluated with an expression in place of every
+number.
 
-| operations | how |
+| operations | evaluation |
 |---|---|
 | arithmetic, comparisons, selections | entry by entry, `ELEMENTWISE` |
 | reshape, slice, broadcast, concatenate, gather, scatter … | on the arrays of expressions |
 | sums, products of matrices, Cholesky factors, triangular solves | written out |
-| jit, derivative rules, scan, loops and branches whose counts are known | their bodies |
+| jit, derivative rules, scan, loops and branches with known counts | their bodies |
 
-Anything else is refused by its name. Values are NumPy arrays: of numbers where they are known, of
-objects (numbers and `Node`s) where they are not.
+All other operations are refused by name. Values are NumPy arrays: of numbers if they are known, of
+objects (numbers and `Node`s) if they are not.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from zwang.codegen.movement import MOVEMENT
 from zwang.errors import ModelError
 
 MOST_TURNS = 100_000
-"""Turns of a loop that are written out at most."""
+"""Maximum number of iterations of a loop that are written out."""
 
 ELEMENTWISE: dict[str, str] = {
     **{name: name for name in ("add", "sub", "mul", "div", "neg", "pow", "max", "min", "rem")},
@@ -47,15 +47,16 @@ KNOWN = {
 }
 """Reductions of arrays of numbers."""
 BODIES = ("jaxpr", "call_jaxpr", "call", "fun_jaxpr")
-"""Parameters under which an operation carries the program that it stands for."""
+"""Parameters of an operation that contain its program."""
 
 
 def expressions(function: Callable, graph: Graph, *given: np.ndarray) -> PyTree:
-    """What a function of JAX arrays returns, as arrays of expressions in the function's own tree.
+    """Return the result of a function of JAX arrays as arrays of expressions, in the tree of the
+    function.
 
     Args:
         function: of arrays.
-        graph: where its expressions are made.
+        graph: in which its expressions are created.
         given: an array of numbers and nodes for each argument.
 
     Raises:
@@ -68,25 +69,25 @@ def expressions(function: Callable, graph: Graph, *given: np.ndarray) -> PyTree:
 
 
 def is_symbolic(x: np.ndarray) -> bool:
-    """Whether an array holds expressions."""
+    """Return whether an array contains expressions."""
     return x.dtype == object
 
 
 def plain(x: np.ndarray) -> np.ndarray:
-    """An array of objects that are numbers only, as an array of numbers."""
+    """Return an array of objects that are all numbers as an array of numbers."""
     if is_symbolic(x) and x.size and not any(isinstance(e, Node) for e in x.flat):
         return np.array(x.tolist()).reshape(x.shape)
     return x
 
 
 class Interpreter:
-    """Carries out jaxprs with expressions."""
+    """Evaluates jaxprs with expressions."""
 
     def __init__(self, graph: Graph):
         self.graph = graph
 
     def run(self, jaxpr, consts: Sequence, given: Sequence) -> list[np.ndarray]:
-        """Values of a jaxpr's outputs."""
+        """Return the values of a jaxpr's outputs."""
         values: dict = {}
         for variables, arrays in ((jaxpr.constvars, consts), (jaxpr.invars, given)):
             values.update(zip(variables, map(np.asarray, arrays), strict=True))
@@ -104,7 +105,7 @@ class Interpreter:
             return [self.converted(given[0], np.dtype(params["new_dtype"]))]
         if name in ELEMENTWISE:
             return [self.elementwise(equation, ELEMENTWISE[name], given)]
-        # a method of that name here, before anything general
+        # a method of that name in this class comes first
         rule = getattr(self, f"_{name.replace('-', '_')}", None)
         if rule is not None:
             out = rule(params, *given)
@@ -115,7 +116,7 @@ class Interpreter:
         for key in BODIES:
             if hasattr(params.get(key), "eqns") or hasattr(params.get(key), "jaxpr"):
                 return self.body(params[key], given)
-        # what acts on numbers alone may be anything that JAX can carry out
+        # an operation on numbers only may be any that JAX can execute
         if not any(map(is_symbolic, given)):
             out = equation.primitive.bind(*given, **params)
             return list(map(np.asarray, out if equation.primitive.multiple_results else [out]))
@@ -125,7 +126,7 @@ class Interpreter:
         )
 
     def body(self, program, given: Sequence) -> list[np.ndarray]:
-        """Outputs of a program that an operation carries."""
+        """Return the outputs of the program of an operation."""
         jaxpr, consts = getattr(program, "jaxpr", program), getattr(program, "consts", ())
         return self.run(jaxpr, consts, given)
 
@@ -137,7 +138,7 @@ class Interpreter:
         return self.each(op, *given)
 
     def each(self, op: str, *given) -> np.ndarray:
-        """An operation of the graph on each entry of arrays."""
+        """Apply an operation of the graph to each entry of arrays."""
         arrays = np.broadcast_arrays(*map(_objects, given))
         out = np.empty(np.shape(arrays[0]), object)
         entries = zip(*(x.ravel() for x in arrays), strict=True)
@@ -147,7 +148,7 @@ class Interpreter:
     def converted(self, x: np.ndarray, kind: np.dtype) -> np.ndarray:
         if not is_symbolic(x):
             return x.astype(kind)
-        # C and SymPy keep conditions and numbers apart, where JAX converts them
+        # C and SymPy distinguish conditions and numbers, whereas JAX converts them
         boolean = any(isinstance(e, Node) and e.boolean for e in x.flat)
         if kind.kind == "b":
             return x if boolean else self.each("ne", x, 0.0)
@@ -176,7 +177,7 @@ class Interpreter:
         return self.each("div", 1.0, self.each("add", 1.0, self.each("exp", self.each("neg", x))))
 
     def _is_finite(self, params, x):
-        return np.ones(np.shape(x), bool)  # what is not finite shows in the results themselves
+        return np.ones(np.shape(x), bool)  # a result that is not finite is reported elsewhere
 
     def _clamp(self, params, low, x, high):
         return self.each("min", self.each("max", x, low), high)
@@ -195,8 +196,8 @@ class Interpreter:
         moved = np.moveaxis(x, axes, range(len(axes)))
         kept, count = moved.shape[len(axes) :], int(np.prod(moved.shape[: len(axes)]))
         out = np.full(kept, start, object)
-        # in the order of the array, so that round-off equals that of the numeric model as nearly as
-        # it can
+        # in the order of the array, so that round-off is as close to that of the numeric model as
+        # possible
         for term in moved.reshape(count, *kept):
             out = self.each(op, out, np.asarray(term, object))
         return out
@@ -236,7 +237,7 @@ class Interpreter:
         return out.reshape(kept)
 
     def dot(self, x, y):
-        """`Σ xᵢ yᵢ`."""
+        """Return `Σ xᵢ yᵢ`."""
         total = 0.0
         for a, b in zip(x, y, strict=True):
             total = self.graph.apply("add", total, self.graph.apply("mul", a, b))
@@ -280,7 +281,7 @@ class Interpreter:
         branches = params["branches"]
         if not is_symbolic(which):
             return self.body(branches[int(np.clip(which, 0, len(branches) - 1))], given)
-        # both branches are written out, as the condition is known only when the code runs
+        # both branches are written out, because the condition is known only when the code runs
         no, yes = (self.body(branch, given) for branch in branches)
         return [
             self.each("select", np.broadcast_to(which, y.shape), y, n)
@@ -292,7 +293,7 @@ class Interpreter:
         consts, carry = list(given[:fixed]), list(given[fixed : fixed + carried])
         xs, rows = given[fixed + carried :], []
         turns = range(params["length"])
-        # a loop of fixed length becomes a straight line
+        # a loop of fixed length is unrolled
         for i in reversed(turns) if params["reverse"] else turns:
             out = self.body(params["jaxpr"], [*consts, *carry, *(x[i] for x in xs)])
             carry, row = out[:carried], out[carried:]
@@ -306,8 +307,7 @@ class Interpreter:
         consts, inside = given[:first], given[first : first + second]
         carry = list(given[first + second :])
         for _ in range(MOST_TURNS):
-            # the condition must come out as a number: what it depends on decides how long the
-            # program is
+            # the condition must be a known number, because it determines the length of the program
             (going,) = self.body(params["cond_jaxpr"], [*consts, *carry])
             if is_symbolic(going):
                 raise ModelError(
@@ -326,7 +326,7 @@ class Interpreter:
 
 
 def _objects(x) -> np.ndarray:
-    """An array of Python numbers and nodes."""
+    """Return an array of Python numbers and nodes."""
     x = np.asarray(x)
     if x.dtype == object:
         return x

@@ -17,12 +17,12 @@ from zwang.files.isolation import scratch_folder
 from zwang.native.c import constant
 
 LINEAR_AGREES = 1e-14
-"""Largest relative difference between a printed program and the matrices, which it repeats."""
+"""Largest relative difference between a printed program and the matrices that it contains."""
 LETTERS = "ABCD"
 
 
 class Linear(Protocol):
-    """What is printed: a `Linearization`, or another `LinearSystem`."""
+    """A `Linearization`, or another `LinearSystem`."""
 
     A: np.ndarray
     B: np.ndarray
@@ -45,8 +45,8 @@ class LinearCode:
     sources: dict[str, str] = dataclasses.field(repr=False)
 
     def write(self, folder: str | Path) -> list[Path]:
-        """Write `NAME.py`, `NAME.m`, `NAME.h` and `NAME.c` into a folder that is made: all or
-        none.
+        """Write `NAME.py`, `NAME.m`, `NAME.h` and `NAME.c` into a folder, which is created if
+        necessary: all files or none.
 
         Raises:
             OutputError: if a file cannot be written; earlier ones are unchanged.
@@ -55,19 +55,20 @@ class LinearCode:
 
 
 def linear_code(system: Linear, name: str = "linear") -> LinearCode:
-    """A linear system as code for other programs, executed and compared before it is returned.
+    """Generate code of a linear system for other programs. It is executed and compared before it is
+    returned.
 
-    `NAME.py` has the matrices, and functions that make `scipy.signal.StateSpace` and
-    `control.StateSpace` of them without zwang; `NAME.m` returns them in MATLAB and Octave, for
-    `ss(A, B, C, D)`; `NAME.c` has `NAME_rate(x, u, xdot)` and `NAME_output(x, u, y)` in C99.
+    `NAME.py` has the matrices, and functions that convert them to `scipy.signal.StateSpace` and
+    `control.StateSpace` without zwang; `NAME.m` returns them in MATLAB and Octave, for `ss(A, B, C,
+    D)`; `NAME.c` has `NAME_rate(x, u, xdot)` and `NAME_output(x, u, y)` in C99.
 
     Args:
-        system: what `zw.analysis.linearize` returns, or another linear system with A, B, C, D and
+        system: result of `zw.analysis.linearize`, or another linear system with A, B, C, D and
             names.
         name: identifier of the files and functions.
 
     Raises:
-        ModelError: for another object, or a printed program that does not agree.
+        ModelError: for another object, or a printed program whose results differ.
 
     Example:
         >>> zwang.codegen.linear.linear_code(zw.analysis.linearize(model, q,
@@ -163,7 +164,7 @@ def _c(system: Linear, name: str) -> dict[str, str]:
 
 
 def _compare(system: Linear, name: str, sources: dict[str, str]) -> None:
-    """Raise if what was printed does not give what the matrices give."""
+    """Raise if the results of a printed program differ from those of the matrices."""
     found, scope = _matrices(system), {}
     exec(compile(sources[f"{name}.py"], f"{name}.py", "exec"), scope)
     if not all(np.array_equal(scope[letter], values) for letter, values in found.items()):
@@ -183,7 +184,7 @@ def _compare(system: Linear, name: str, sources: dict[str, str]) -> None:
 
 
 def _called(sources, name: str, function: str, x, u, count: int) -> np.ndarray:
-    """What a function of the compiled C returns."""
+    """Return the result of a function of the compiled C."""
     out = np.zeros(max(count, 1))
     point = lambda values: values.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
     with scratch_folder() as folder:

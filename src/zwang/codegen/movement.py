@@ -1,7 +1,7 @@
 """Operations that move numbers without changing them, on arrays of expressions.
 
-The common ones are NumPy's own. Gather, scatter and dynamic slices follow JAX's conventions by
-JAX itself: the operation is carried out on the serial numbers of the entries.
+The common ones are NumPy's own. Gather, scatter and dynamic slices follow JAX's conventions,
+because JAX itself executes them on the indices of the entries.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def _objects(x) -> np.ndarray:
 
 
 def _plain(rule):
-    """A rule that needs the operation's parameters and arrays alone."""
+    """Return a rule that needs only the operation's parameters and arrays."""
     return lambda equation, graph, *given: rule(equation.params, *given)
 
 
@@ -65,7 +65,7 @@ def _iota(params, *_):
 
 
 def _moved(*data: int):
-    """A rule for an operation that moves the entries of its operands at positions `data`."""
+    """Return a rule for an operation that moves the entries of its operands at positions `data`."""
 
     def rule(equation, graph: Graph, *given):
         if any(x.dtype == object for i, x in enumerate(given) if i not in data):
@@ -91,7 +91,7 @@ def _moved(*data: int):
 
 
 def _scatter_add(equation, graph: Graph, x, index, updates):
-    """Sums, by the place that each update goes to."""
+    """Sum the updates by their target positions."""
     if index.dtype == object:
         raise ModelError("the model's functions add at an index that depends on the state.")
     zeros = np.zeros(x.shape)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def parameters(model: Model) -> tuple[tuple[str, float], ...]:
-    """Name and value of each number among a model's parameters, in order, but for those that are
-    fixed once the model is made (`AbstractParameterLayout.fixed`).
+    """Return name and value of each number among a model's parameters, in order, without those that
+    are fixed once the model is created (`AbstractParameterLayout.fixed`).
     """
     numbers = [(float(x), is_free) for leaf, is_free in _leaves(model) for x in np.ravel(leaf)]
     named = zip(parameter_names(model.params), numbers, strict=True)
@@ -23,13 +23,15 @@ def parameters(model: Model) -> tuple[tuple[str, float], ...]:
 
 
 def shapes(model: Model) -> list[tuple[int, ...]]:
-    """For each number of `parameters` the shape of the array that it is an entry of."""
+    """Return for each number of `parameters` the shape of the array to which it belongs."""
     arrays = (np.shape(x) for x, is_free in _leaves(model) if is_free)
     return [shape for shape in arrays for _ in range(int(np.prod(shape)))]
 
 
 def with_parameters(model: Model, p):
-    """A model's tree of parameters with the numbers of `parameters`, in order, from an array."""
+    """Return a model's tree of parameters with the numbers of `parameters`, in order, from an
+    array.
+    """
     parts, end = [], 0
     for own, is_free in _leaves(model):
         begin, end = end, end + int(np.size(own)) * is_free
@@ -38,7 +40,7 @@ def with_parameters(model: Model, p):
 
 
 def _leaves(model: Model) -> list[tuple[np.ndarray, bool]]:
-    """Each array of the parameters, and whether it may change."""
+    """Return each array of the parameters, and whether it may change."""
     fixed = frozenset() if model.layout is None else model.layout.fixed
     keys = lambda path: tuple(getattr(k, "key", None) for k in path)
     found = jax.tree_util.tree_leaves_with_path(model.params)
@@ -46,8 +48,8 @@ def _leaves(model: Model) -> list[tuple[np.ndarray, bool]]:
 
 
 def parameter_names(params) -> list[str]:
-    """A name for each number among a model's parameters, an identifier in any language: `mass`,
-    `link_length`, `inertia_2` for the second entry of an array.
+    """Return a name for each number among a model's parameters, an identifier in any language:
+    `mass`, `link_length`, `inertia_2` for the second entry of an array.
     """
     names = []
     for path, leaf in jax.tree_util.tree_leaves_with_path(params):
@@ -59,13 +61,13 @@ def parameter_names(params) -> list[str]:
 
 
 def identifier(name: str) -> str:
-    """A name as an identifier of every target language."""
+    """Return a name as an identifier of every target language."""
     plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "x"
     return plain if plain[0].isalpha() else f"x_{plain}"
 
 
 def unique(names: Sequence[str]) -> list[str]:
-    """Names, those that repeat numbered."""
+    """Return the names, with numbers appended to repeated ones."""
     out: list[str] = []
     for name in names:
         number, wanted = 1, name

@@ -1,5 +1,5 @@
-"""Random states of a model and what the numeric model says there: what every formula and every
-program is compared with before it is handed over.
+"""Random states of a model, and the results of the numeric model there, with which every formula
+and every program is compared before it is returned.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from zwang.thresholds import ALL_BUT_ZERO, DERIVED
 SPREAD = 0.2
 """Standard deviation of random displacements from the start [unit of v · s]."""
 REGULAR = 1e-2
-"""States of redundant rows are taken where singular values keep this part of the largest one: next
-to a loss of rank the answer has no digits to compare."""
+"""Smallest singular value, relative to the largest one, of states at which redundant rows are
+compared: next to a loss of rank the result has no correct digits."""
 LEAST_SWEPT = 1e-4
-"""Singular value down to which code without a rank decision holds rows: its sweeps (μ = 1e-10, four
-of them) leave 1e-8 of what is asked for along 1e-4, and all of it along 1e-6."""
+"""Smallest singular value along which code without a rank decision satisfies rows: its sweeps (μ =
+1e-10, four of them) leave 1e-8 of the residual along 1e-4, and all of it along 1e-6."""
 
 
 class Reference(NamedTuple):
-    """What the numeric model says at each state, shapes (states, …); u is empty without a servo,
+    """Results of the numeric model at each state, shapes (states, …); u is empty without a servo,
     and `applied` is F with the force of the actuators.
     """
 
@@ -54,9 +54,9 @@ class Samples:
 
     Attributes:
         model: the model.
-        start: q0 and v0 that they lie around.
+        start: q0 and v0 around which they are drawn.
         q, v, t, p: shapes (states, nq), (states, nv), (states,), (states, np).
-        projected: whether the states are on the constraints, as those of redundant rows have to be.
+        projected: whether the states are on the constraints, as redundant rows require.
     """
 
     model: Model
@@ -68,7 +68,7 @@ class Samples:
     projected: bool
 
     def reference(self) -> Reference:
-        """What `zw.motion` and `zw.control` return at the states."""
+        """Return the results of `zw.motion` and `zw.control` at the states."""
         return self._reference
 
     @cached_property
@@ -78,7 +78,7 @@ class Samples:
         def at(q, v, t, p):
             params = with_parameters(model, p)
             F = functions.force(model.system, q, v, t, model.parameters(params))
-            if model.servo is not None:  # whose answer holds all that a motion would say
+            if model.servo is not None:  # its result contains that of a motion
                 found = control(model, q=q, v=v, t=t, params=params, throw=False)
                 both = found.acceleration, found.passive_force, found.acceleration
                 return (*both, F + found.actuator_force, found.u)
@@ -89,8 +89,8 @@ class Samples:
         return Reference(*map(np.asarray, _at_states(at, self.q, self.v, self.t, self.p)))
 
     def error(self, found: np.ndarray, expected: np.ndarray, terms: np.ndarray) -> float:
-        """Largest difference over all states, beside the largest entry of a state's result and of
-        the terms that it is made of.
+        """Return the largest difference over all states, relative to the largest entry of a state's
+        result and of its terms.
         """
         size = np.maximum(np.abs(expected).max(axis=1, initial=0.0), terms)
         off = np.abs(found - expected).max(axis=1, initial=0.0)
@@ -98,11 +98,11 @@ class Samples:
 
 
 def samples(model: Model, q0=None, v0=None, count: int = 1000, seed: int = 0) -> Samples:
-    """Random states around a start, with parameters that vary by up to a tenth.
+    """Draw random states around a start, with parameters that vary by up to a tenth.
 
-    Where rows of A depend on each other the states are brought onto their constraints, with the
-    model's own parameters: elsewhere such rows contradict each other. Those next to a loss of rank
-    are left out then.
+    If rows of A are dependent, the states are projected onto their constraints, with the model's
+    own parameters, because such rows contradict each other elsewhere. States next to a loss of rank
+    are then omitted.
 
     Raises:
         ModelError: if q0 or v0 does not fit the model, or no such state is found.
@@ -122,18 +122,18 @@ def samples(model: Model, q0=None, v0=None, count: int = 1000, seed: int = 0) ->
         moved = lambda w, t, p: system.move(jnp.asarray(q0), w, t, _whole(model, p))
         return _at_states(moved, w, t, p), v, t, p
 
-    # off the constraints first, where independent rows leave nothing to chance
+    # off the constraints first, where independent rows determine the result
     q, v, t, p = drawn(count)
     free = Samples(model, (q0, v0), q, v, t, p, False)
     if not m:
         return free
-    # rows may also depend on each other where they hold and nowhere else
-    # off the constraints redundant rows contradict each other, and no two methods need agree
+    # Rows may also be dependent on the constraints and nowhere else. Off the constraints redundant
+    # rows contradict each other, and two methods need not agree.
     met = _on_constraints(free, own)
     rank, _ = _ranks(met if len(met.q) else free)
     if rank == m:
         return free
-    # more than are wanted, as states near a loss of rank are dropped, and those too far from the
+    # more than needed, because states near a loss of rank are dropped, and those too far from the
     # constraints
     on = _on_constraints(Samples(model, (q0, v0), *drawn(4 * count), False), own)
     kept = np.flatnonzero(_ranks(on)[1] > REGULAR)[:count] if len(on.q) else np.zeros(0, int)
@@ -146,11 +146,11 @@ def samples(model: Model, q0=None, v0=None, count: int = 1000, seed: int = 0) ->
 
 
 def _on_constraints(given: Samples, own: np.ndarray) -> Samples:
-    """The states moved onto the constraints, with the model's own parameters, without those from
-    which none are reached.
+    """Return the states projected onto the constraints, with the model's own parameters, without
+    those whose projection fails.
     """
     p = np.broadcast_to(own, given.p.shape).copy()
-    # the rows may depend on each other
+    # the rows may be dependent
     project = ModelFunctions(given.model, SVD(DERIVED)).project
     q, v, code = _at_states(project, given.q, given.v, given.t, p)
     met = np.flatnonzero(code == SUCCESS)
@@ -158,23 +158,23 @@ def _on_constraints(given: Samples, own: np.ndarray) -> Samples:
 
 
 def _own(model: Model) -> np.ndarray:
-    """The model's own parameters."""
+    """Return the model's own parameters."""
     return np.array([x for _, x in parameters(model)])
 
 
 def _whole(model: Model, p):
-    """Parameters as functions get them, from those of a state."""
+    """Return parameters in the form that functions receive, from those of a state."""
     return model.parameters(with_parameters(model, p))
 
 
 def _at_states(function: Callable, *arrays: np.ndarray):
-    """A function of one state at each of them."""
+    """Evaluate a function of one state at each of them."""
     return Many(function, (0,) * len(arrays), arrays)(*arrays)
 
 
 def _ranks(given: Samples) -> tuple[int, np.ndarray]:
-    """Rank of A at most of the states, and at each state of that rank its least singular value
-    beside the largest; 0 at the others.
+    """Return the rank of A at most of the states, and at each state of that rank its smallest
+    singular value relative to the largest; 0 at the others.
     """
     sigma = singular_values(_unit(matrices(given)))
     sigma = sigma / np.maximum(sigma[:, :1], 1e-300)
@@ -184,8 +184,8 @@ def _ranks(given: Samples) -> tuple[int, np.ndarray]:
 
 
 def refuse_nearly_parallel(model: Model, given: Samples) -> None:
-    """Refuse rows that are nearly parallel at most states on the constraints, for code that takes
-    no rank decision.
+    """Refuse rows that are nearly parallel at most states on the constraints, for code without a
+    rank decision.
 
     Raises:
         ModelError: with their smallest singular value.
@@ -208,13 +208,13 @@ def refuse_nearly_parallel(model: Model, given: Samples) -> None:
 
 
 def _unit(A: np.ndarray) -> np.ndarray:
-    """Rows at unit length."""
+    """Return rows at unit length."""
     length = np.linalg.norm(A, axis=2, keepdims=True)
     return A / np.where(length > 0, length, 1.0)
 
 
 def matrices(given: Samples) -> np.ndarray:
-    """A at each state, shape (states, m, nv)."""
+    """Return A at each state, shape (states, m, nv)."""
     model = given.model
     at = lambda q, v, t, p: model.constraints.matrix(q, v, t, _whole(model, p))
     return _at_states(at, given.q, given.v, given.t, given.p)

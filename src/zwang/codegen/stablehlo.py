@@ -50,16 +50,16 @@ class StableHLO:
 def stablehlo(
     model: Model, *, batch: int | None = None, platforms: Sequence[str] = ("cpu",)
 ) -> StableHLO:
-    """`v̇ = f(q, v, t, p)` of a model as StableHLO, which XLA's runtimes and IREE execute.
+    """Return `v̇ = f(q, v, t, p)` of a model as StableHLO, which XLA's runtimes and IREE execute.
 
     Args:
         model: the model; p is its tree of parameters.
-        batch: number of states that are evaluated together, the first axis of q, v and t; one
-            state without that axis by default.
+        batch: number of states that are evaluated together, the first axis of q, v and t; one state
+            without that axis by default.
         platforms: of "cpu", "cuda", "rocm" and "tpu".
 
     Raises:
-        ModelError: for something else than a model, or without flatbuffers (extra `export`).
+        ModelError: for any other object than a model, or without flatbuffers (extra `export`).
 
     Reference: OpenXLA, StableHLO specification.
 

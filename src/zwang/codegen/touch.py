@@ -42,7 +42,7 @@ class Touched(NamedTuple):
 
     @property
     def length(self) -> Array:
-        """Length of each row in the metric of M⁻¹, 1 of one that is zero."""
+        """Length of each row in the metric of M⁻¹, 1 for a row of zeros."""
         square = jnp.diagonal(self.free)
         return jnp.sqrt(jnp.where(square > 0, square, 1.0))
 
@@ -72,7 +72,7 @@ def touch(
     gaps, every_row = c.one_sided_rows, np.array(rows)
     phi, psi = every.residuals(state)
     gap = jnp.zeros(c.m).at[c.position_rows].set(phi)[gaps]
-    # of a one-way velocity that it is what has to stay above zero
+    # for a gap of velocities, the velocity has to stay above zero
     rate = jnp.zeros(c.m + 1).at[c.velocity_rows].set(psi)
     if (beyond := c.beyond(state.q, t, p)) is not None:
         gap = jnp.where(beyond > 0, jnp.inf, gap)

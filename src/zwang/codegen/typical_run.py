@@ -1,4 +1,4 @@
-"""The run whose motion code is printed of, and forces that are added to it."""
+"""The run whose steps are printed as code, and forces that are added to it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zwang.simulation.run_setup import RunRequest
 from zwang.thresholds import DEFAULT_RTOL
 
 FRAMES_A_SECOND = 60
-"""Samples a second of the run, the first of which decide its first step."""
+"""Number of samples per second of the run; the first samples determine its first step."""
 
 
 def typical_run(
@@ -28,7 +28,7 @@ def typical_run(
     t0: float = 0.0,
     pseudoinverse: AbstractPseudoinverse | None = None,
 ) -> RunRequest:
-    """A run as `zw.simulate` asks for it, with its defaults."""
+    """Return a run with the defaults of `zw.simulate`."""
     return RunRequest(
         model=model,
         state=model.state(q0, v0, t0),
@@ -52,6 +52,6 @@ class _Pulled(Record):
 
 
 def with_pull(flow: ConstrainedVectorField, pull) -> ConstrainedVectorField:
-    """The flow with a further force, shape (nv,)."""
+    """Return the flow with a further force, shape (nv,)."""
     system = replace(flow.dynamics.system, force=_Pulled(flow.dynamics.system.force, pull))
     return replace(flow, dynamics=replace(flow.dynamics, system=system))

@@ -33,7 +33,6 @@ from zwang.compile.interface import Many as Many
 from zwang.compile.interface import called_again as called_again
 from zwang.compile.interface import model_program as model_program
 from zwang.compile.interface import program as program
-from zwang.compile.interface import with_engine as with_engine
 from zwang.compile.interpreter import JaxprInterpreter as JaxprInterpreter
 from zwang.compile.options import compiler_options as compiler_options
 from zwang.compile.program_cache.cache import keep_programs as keep_programs

@@ -6,6 +6,7 @@ Each is imported on use, so that importing zwang and making a model does not dep
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 
 TESTED_VERSIONS = {"jax": "0.10.2", "jaxlib": "0.10.2"}
 """Versions that the tests ran with. `pyproject.toml` bounds each to its minor version."""
@@ -34,3 +35,12 @@ def trace_context() -> tuple:
     from jax._src import config
 
     return config.trace_context()
+
+
+def depends_on(function: Callable, x) -> bool:
+    """Return whether the result of a function of one array can depend on it, by its program."""
+    import jax
+    from jax.interpreters.partial_eval import dce_jaxpr
+
+    program = jax.make_jaxpr(function)(x).jaxpr
+    return dce_jaxpr(program, [True] * len(program.outvars))[1][0]

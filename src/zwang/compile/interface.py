@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 import threading
 import time
 from collections.abc import Callable
@@ -84,24 +85,27 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
         return answer(args, kwargs)[0]
 
-    bound: ByIdentity[tuple[tuple, Callable[..., R]]] = ByIdentity()
-    anew = cast(Callable[..., R], called)
+    bound: ByIdentity[tuple[tuple, tuple, Callable[..., R], str]] = ByIdentity()
 
-    def again(fixed: PyTree, *rest: PyTree) -> R:
-        if _is_debugging() or not trace_state_clean():
-            return anew(fixed, *rest)
-        known = bound.get(fixed)
-        if known is None or known[0] != _setting():
+    def again(fixed: tuple, rest: tuple) -> tuple[R, str]:
+        varying = jax.tree_util.tree_leaves(rest)
+        if _is_debugging() or not (trace_state_clean() and all(map(is_array, varying))):
+            return answer((*fixed, *rest), {})
+        first, *others = fixed
+        known = bound.get(first)
+        same = known is not None and known[0] == _setting()
+        if known is None or not same or any(map(operator.is_not, known[1], others)):
             try:
-                leaves, tree, arrays = _leaves(((fixed, *rest), {}), structure)
-                others = len(jax.tree_util.tree_leaves(rest))
-                held = structure * (len(leaves) - others)
-                ready = _at_hand(compiled, function, leaves, tree, held)
-                first = arrays[: len(arrays) - others]
-                known = bound.keep(fixed, (_setting(), ready.bound(first)))
+                leaves, tree, _ = _leaves(((*fixed, *rest), {}), structure)
+                # of what varies no number is part of the program
+                held = leaves[: len(leaves) - len(varying)]
+                given = [*held, *varying]
+                ready = _at_hand(compiled, function, given, tree, structure * len(held))
+                call = ready.bound([x for x in held if is_array(x)])
+                known = bound.keep(first, (_setting(), tuple(others), call, ready.engine))
             except (TypeError, NotCacheableError):
-                return anew(fixed, *rest)
-        return known[1](*jax.tree_util.tree_leaves(rest))
+                return answer((*fixed, *rest), {})
+        return known[2](*varying), known[3]
 
     vars(called).update(answer=answer, again=again)
     return cast(Callable[P, R], called)
@@ -139,20 +143,17 @@ model_program = functools.partial(program, structure=True)
 """`program` for functions of a model: its integer arrays are part of the program."""
 
 
-def with_engine(compiled: Callable[..., R], *args: PyTree) -> tuple[R, str]:
-    """Call a `program`; returns its result and the engine that compiled it, in words."""
-    return vars(compiled)["answer"](args, {})
-
-
-def called_again(compiled: Callable[..., R], fixed: PyTree, *rest: PyTree) -> R:
-    """Call a `program` with a first argument that is used in many calls.
+def called_again(compiled: Callable[..., R], fixed: tuple, *rest: PyTree) -> tuple[R, str]:
+    """Call a `program` with first arguments that are used in many calls; returns its result, and
+    the engine that compiled it, in words.
 
     The structure of `fixed` is examined once; its numbers are read at each call.
 
     Args:
+        fixed: the first arguments, the same objects in later calls.
         rest: pytrees of arrays, of the same shapes each time.
     """
-    return vars(compiled)["again"](fixed, *rest)
+    return vars(compiled)["again"](fixed, rest)
 
 
 class BoundProgram:

@@ -1,6 +1,6 @@
-"""Velocities between the branches of motion that meet in a singular configuration.
+"""Velocities in a singular configuration that belong to none of its branches of motion.
 
-Where rows lose rank, a velocity may belong to no motion although all rows allow it: two cranks in
+Where rows lose rank, a velocity may belong to no motion although all rows admit it: two cranks in
 line rotate at equal or opposite rates, and not one at half the rate of the other.
 """
 
@@ -15,7 +15,7 @@ from zwang.equations.state import State
 from zwang.thresholds import AGREEMENT, MARGIN, ROOT_OF_ROUND_OFF
 
 MOST_RATES = 6
-"""Velocities that are named."""
+"""Maximum number of velocities that are named."""
 
 
 def between_branches(model: Model, dynamics: Dynamics, state: State) -> str:
@@ -26,7 +26,7 @@ def between_branches(model: Model, dynamics: Dynamics, state: State) -> str:
     if near is None:
         return ""
     size = np.max(np.abs(near))
-    # part of the largest velocity below which one is not named
+    # relative to the largest velocity, the size below which one is not named
     shown = [
         f"{name} {x:+.6g}"
         for name, x in zip(model.system.velocities, near, strict=True)
@@ -41,10 +41,10 @@ def between_branches(model: Model, dynamics: Dynamics, state: State) -> str:
 
 
 def velocity_on_branch(dynamics: Dynamics, q, v, t) -> np.ndarray | None:
-    """The velocity nearest to v, with the same rates of the rows, that accelerations can follow,
-    also with rows that move: `Lᵀ b(v + K u) = 0`; None if there is none of similar size.
+    """Return the velocity nearest to v, with the same rates of the rows, that admits accelerations,
+    also with moving rows: `Lᵀ b(v + K u) = 0`; None if there is none of similar size.
     """
-    import scipy.optimize  # which takes long, and is needed by a refusal only
+    import scipy.optimize  # a slow import, needed for a refusal only
 
     v = np.asarray(v, float)
     if not may_branch(dynamics) or not np.any(v):
@@ -61,13 +61,14 @@ def velocity_on_branch(dynamics: Dynamics, q, v, t) -> np.ndarray | None:
     best, least = None, np.inf
     for _ in range(8):
         first = speed * random.standard_normal(kernel.shape[1])
-        # to round-off: a small gradient would end the search where a run still refuses the velocity
+        # up to round-off: with a gradient tolerance the search would end where a run still refuses
+        # v
         exact = {"xtol": 1e-14, "ftol": 1e-14, "gtol": None}
         found = scipy.optimize.least_squares(missed, first, x_scale=speed, **exact)
         there = v + kernel @ found.x
         off = metric.speed(there - v)
-        # what `Lᵀ b`, over the square of the speed, may leave of such a velocity: a double zero is
-        # found to the root of round-off
+        # tolerance of `Lᵀ b` relative to the square of the speed: double zeros are found to the
+        # square root of round-off
         met = np.max(np.abs(found.fun)) < ROOT_OF_ROUND_OFF
         if met and off < least and MARGIN * metric.speed(there) > speed:
             best, least = there, off

@@ -21,13 +21,14 @@ from zwang.equations.state import State, host_state
 from zwang.thresholds import AGREEMENT, MARGIN, SMALL_PART, SOLUTION_ERROR
 
 DENSE_ROWS = 400
-"""Up to this many rows singular values are computed at a start; 400 take a tenth of a second."""
+"""Largest number of rows whose singular values are computed at a start; 400 take a tenth of a
+second."""
 TANGENT_DIRECTIONS = 40
-"""Up to this many directions of motion the second-order form of a row that vanishes is evaluated
-on all their pairs."""
+"""Largest number of directions of motion for which the second-order form of a vanishing row is
+evaluated on all pairs."""
 LATER = (0.37, 0.37 * 5**0.5)
-"""Times from now [s] at which a dependence on time is looked for: in no ratio of whole numbers to
-each other, so that no period fits into both."""
+"""Times from now [s] at which a dependence on time is checked. Their ratio is irrational, so that
+they are not multiples of one period."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,11 +36,11 @@ class Verdict:
     """Result of the consistency check at a state.
 
     Attributes:
-        misses: entries of `A v̇ − b` for the best v̇, beside the terms that they are made of, shape
+        misses: entries of `A v̇ − b` for the best v̇, relative to the terms of their sums, shape
             (m,).
-        allowed: what counts as round-off, for a state that is off its constraints by so much.
-        rows: at unit length, with the rank of a placement; None of many rows, and of rows that are
-            not finite.
+        allowed: limit up to which they count as round-off, given the violation of the state.
+        rows: at unit length, with the rank of a placement; None if there are many rows, or if they
+            are not finite.
     """
 
     misses: np.ndarray
@@ -58,7 +59,7 @@ class Verdict:
 
     @property
     def nearly_parallel(self) -> float | None:
-        """The smallest singular value that is not zero, if it is that of nearly parallel rows."""
+        """The smallest nonzero singular value, if it belongs to nearly parallel rows."""
         if self.rows is None or self.rows.independent:
             return None
         sigma, count = self.rows.split.singular_values, self.rows.rank
@@ -78,14 +79,14 @@ def judge(
     violation: float,
     stabilization: np.ndarray | float = 0.0,
 ) -> Verdict:
-    """Judge the constraints at a state whose functions are known.
+    """Check the consistency of the constraints at an evaluated state.
 
     Args:
         dynamics: the model's.
-        at: what its functions say at the state.
-        state: the state, off its constraints by `violation` [dimensionless].
+        at: values of its functions at the state.
+        state: the state, with the violation `violation` [dimensionless].
         scales: typical row lengths and curvature.
-        stabilization: what is added to b.
+        stabilization: term that is added to b.
     """
     metric = metric_of(at.M, at.A, dynamics.singular_mass)
     A, b, free = rows_of(at.A), np.asarray(at.b) + stabilization, metric.solve(np.asarray(at.F))
@@ -95,10 +96,10 @@ def judge(
     acceleration = free + rows.correct(b - A @ free)
     # a may be far larger than v̇
     acceleration += rows.correct(b - A @ acceleration)
-    # a row that is absent is the round-off of others: what a force along it makes is no residual
+    # an absent row is the round-off of others: the acceleration of a force along it is no residual
     scale, met = row_scale(np, length, typical), A @ acceleration
     miss = np.where((scale > 0) | ~np.isfinite(met), met, 0.0) - b
-    # beside the terms that it is the sum of: rods in free fall have b = A a, and beside their
+    # relative to the terms of the sum: rods in free fall have b = A a, and relative to their
     # difference any round-off is large
     terms = np.abs(b) + abs(A) @ (np.abs(free) + np.abs(acceleration))
     turning = float(scales.curvature) * metric.speed(np.asarray(state.v)) ** 2
@@ -113,7 +114,7 @@ def judge(
 def judged_rows(
     metric: Metric, A, length: np.ndarray, typical: np.ndarray | None = None
 ) -> Rows | None:
-    """Rows at unit length in the metric of M⁻¹; None of those whose singular values are not
+    """Return the rows at unit length in the metric of M⁻¹; None if their singular values are not
     computed.
     """
     if not 0 < len(length) <= DENSE_ROWS:
@@ -123,28 +124,28 @@ def judged_rows(
 
 
 def vanishing_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> dict[int, str]:
-    """Rows that vanish at a state though they are no redundancy, each with the reason why no force
-    can hold them.
+    """Return the rows that vanish at a state without being redundant, each with the reason why no
+    force can satisfy it.
 
-    A row with A = 0 cannot act. That is harmless where φ stays zero along every motion that the
-    other rows allow, to second order `wᵀHw = 0` for tangent w; at a point where branches cross, the
-    form is indefinite and the motion leaves it. Of a row of velocities it is that of ψ around v. A
-    form of one sign is that of a squared constraint or of an isolated point, whose force would have
-    to be infinite.
+    A row with A = 0 cannot act. This is harmless if φ stays zero along every motion that the other
+    rows allow, to second order `wᵀHw = 0` for tangent w; at a point where branches cross, the form
+    is indefinite and the motion leaves the point. For a row of velocities it is the form of ψ
+    around v. A form of one sign belongs to a squared constraint or to an isolated point, whose
+    force would have to be infinite.
     """
     c = dynamics.constraints
     metric, A = metric_of(at.M, at.A, dynamics.singular_mass), rows_of(at.A)
     length = metric.lengths(A)
-    # a row that is switched off vanishes on purpose
+    # a row that is switched off is zero by design
     on = np.ones(c.m, bool) if c.on is None else np.asarray(c.on)
     gone = np.flatnonzero(on & ~(length > ABSENT * np.max(length, initial=0.0)))
     moving = [i for i in gone if i in set(c.velocity_rows.tolist())]
     if not moving or not np.all(np.isfinite(length)):
         return {}
     found = {i: why for i in moving if (why := _depends_on_nothing(dynamics, state, int(i)))}
-    # what depends on no direction of motion, and is zero all the same, is kept without a force
+    # a row that depends on no direction of motion, and is always zero, is satisfied without a force
     moving = [i for i in moving if np.any(c.pattern[i])]
-    # a row that is short by its units alone does not vanish
+    # a row that is short only because of its units does not vanish
     second = [i for i in moving if i not in found]
     if second:
         acting = acting_rows(dynamics, state, A)
@@ -154,11 +155,14 @@ def vanishing_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> dic
 
 
 def _depends_on_nothing(dynamics: Dynamics, state: State, row: int) -> str | None:
-    """Why a row whose residual depends on no velocity cannot hold, if it is not always zero."""
+    """Return why a row whose residual depends on no velocity cannot be satisfied, unless it is
+    always zero.
+    """
     c = dynamics.constraints
     if np.any(c.pattern[row]):
         return None
-    # elsewhere and later as well: a residual that is zero here by chance cannot be held there
+    # at other states and later times as well: a residual that is zero here by chance does not
+    # remain zero there
     random = np.random.default_rng(1788)
     position = row in set(c.position_rows.tolist())
     place = list(c.position_rows if position else c.velocity_rows).index(row)
@@ -171,8 +175,8 @@ def _depends_on_nothing(dynamics: Dynamics, state: State, row: int) -> str | Non
             for near, values in ((q, before), (kept, after)):
                 here = evaluate(dynamics, host_state(near, state.v, t))
                 values.append(abs(np.asarray(here.phi if position else here.psi)[place]))
-    # the retraction of `zw.HigherOrder` takes all but little of the lowest
-    # derivatives, no other one takes half
+    # the retraction of `zw.HigherOrder` removes nearly all of the lowest derivatives, any other
+    # less than half
     if np.max(after) <= 0.5 * np.max(before):
         return None
     if position:
@@ -189,7 +193,9 @@ def _depends_on_nothing(dynamics: Dynamics, state: State, row: int) -> str | Non
 def _of_one_sign(
     dynamics: Dynamics, state: State, metric: Metric, A, length: np.ndarray, rows: list
 ) -> dict[int, str]:
-    """Rows whose second-order form on the motions that the other rows allow has one sign."""
+    """Return the rows whose second-order form on the motions that the other rows allow has one
+    sign.
+    """
     tangent = np.asarray(metric.rows(A, length, threshold=PLACED).kernel)
     count = tangent.shape[1]
     if not 0 < count <= TANGENT_DIRECTIONS:
@@ -201,7 +207,9 @@ def _of_one_sign(
     loudest = np.zeros(c.m)
 
     def values(w):
-        """−wᵀHw and more that is not even in w, of b for φ and of ψ itself around v, of each w."""
+        """Return −wᵀHw and further terms that are not even in w, for each w: from b for φ, and from
+        ψ itself around v.
+        """
         b = np.asarray(evaluate_along(dynamics, state, w).b)
         np.maximum(loudest, np.max(np.abs(b), axis=0), out=loudest)
         if np.all(moves):
@@ -214,7 +222,7 @@ def _of_one_sign(
 
     still = values(np.zeros((1, len(tangent))))
     H = forms_of(forms, tangent)
-    # beside the Hessian along all directions: along tangents alone it may be all round-off
+    # relative to the Hessian along all directions: along tangents it may be round-off only
     random = np.random.default_rng(1829).standard_normal((4, dynamics.system.nv))
     scale = np.max(np.abs(forms(random @ metric.W.T)), axis=0)
     found = {}
@@ -226,7 +234,7 @@ def _of_one_sign(
         if np.max(np.abs(value)) <= small or (value[0] < -small and value[-1] > small):
             continue
         isolated = np.min(np.abs(value)) > small
-        # of a row at position level; zero of any other
+        # of a row at position level; zero for any other
         residual = float(np.sum(phi[dynamics.constraints.position_rows == row]))
         if abs(residual) > SMALL_PART * np.max(np.abs(value)):
             found[row] = (

@@ -37,16 +37,16 @@ def consistent_state(
         q: guess of the coordinates, shape (nq,).
         v: guess of the velocities, shape (nv,); zero by default.
         t: time [s].
-        keep: names of coordinates that stay what they are, with their rates if `v` is given.
+        keep: names of coordinates that remain unchanged, with their rates if `v` is given.
         params, pseudoinverse: as in `zw.motion`.
 
     Returns:
-        A `Placement`: `.state.q`, `.state.v`, how far they were moved (`.moved_q`, `.moved_v`) and
-        the violation before and after.
+        A `Placement`: `.state.q`, `.state.v`, their changes (`.moved_q`, `.moved_v`) and the
+            violation before and after.
 
     Raises:
-        ModelError: if no consistent state is found from this guess, with the constraint that is
-            worst, or for a name that is no coordinate.
+        ModelError: if no consistent state is found from this guess, with the constraint of the
+            largest violation, or for a name that is no coordinate.
     """
     instance(model, Model, "consistent_state: model", "a zw.Model")
     given, v = v is not None, np.zeros(model.system.nv) if v is None else v
@@ -58,7 +58,7 @@ def consistent_state(
     try:
         found = placed(held, q, v, t, **options)
     except PlacementError as error:
-        # rates that are not given follow from the constraints, which may not be at rest
+        # rates that are not given follow from the constraints, which may move
         if given or error.placement.violation_after > CONVERGED:
             raise PlacementError(
                 f"{str(error).rstrip('.')}, with {', '.join(keep)} kept; keep fewer coordinates, "
@@ -70,7 +70,7 @@ def consistent_state(
 
 
 def _kept(model: Model, q, v, t, keep: Sequence[str], params: PyTree) -> AbstractConstraint:
-    """The constraint that some coordinates are where they are, and as fast."""
+    """Return the constraint that keeps some coordinates at their values, and at their rates."""
     coordinates = model.system.coordinates
     for name in keep:
         known(name, coordinates, f"{model.name} has no coordinate")

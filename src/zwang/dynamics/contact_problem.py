@@ -1,17 +1,18 @@
 """Normal forces at gaps and friction forces along tangents, at one state.
 
     0 ≤ G x + l ⊥ λ ≥ 0,   |τ| ≤ μ λ,   τ against T x + l where that is not zero,
-    x = M⁻¹(Gᵀλ + Tᵀτ)  beside the rows that hold in any case
+    x = M⁻¹(Gᵀλ + Tᵀτ)  along the motions that the always active rows allow
 
-x is an acceleration and l what the gaps' second derivatives are without λ and τ, or x is a change
-of velocity and l the velocities that an impact meets.
+Either x is an acceleration and l contains the second derivatives of the gaps without λ and τ, or x
+is a change of velocity and l contains the velocities before an impact.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,19 +27,21 @@ from zwang.equations.state import State
 from zwang.thresholds import RESOLVED
 
 
-class ContactProblem(NamedTuple):
-    """All rows of a model at one state, those of gaps that are open included.
+@dataclasses.dataclass(frozen=True, eq=False)
+class ContactProblem:
+    """All rows of a model at one state, including those of open gaps.
 
     Attributes:
-        A, b: of `A v̇ = b`; `length` of the rows in the metric of M⁻¹, and `shared`, by which
-            forces of dependent rows are shared: that of the run, whose events see these forces.
-        phi, psi: residuals of all rows, zero of those without one; φ of a gap beyond its ends is
+        A, b: of `A v̇ = b`; `length` of the rows in the metric of M⁻¹, and `shared`, the lengths by
+            which dependent rows share forces: those of the run, whose events depend on these
+            forces.
+        phi, psi: residuals of all rows, zero for rows without one; φ of a gap beyond its ends is
             inf.
-        F: applied force with that of actuators, shape (nv,).
+        F: applied force including that of actuators, shape (nv,).
         metric: of M.
-        held: rows that hold in any case.
-        rows: those, factored.
-        rest: acceleration that they ask for where no force acts, shape (nv,).
+        held: rows that are always active.
+        rows: those rows, factored.
+        rest: acceleration that they require without any force, shape (nv,).
     """
 
     A: np.ndarray
@@ -54,19 +57,29 @@ class ContactProblem(NamedTuple):
     rest: np.ndarray
 
     @classmethod
-    def at_state(cls, dynamics: Dynamics, state: State, loose: np.ndarray) -> ContactProblem:
-        """The problem of a model at a state.
+    def at_state(
+        cls,
+        dynamics: Dynamics,
+        state: State,
+        loose: np.ndarray,
+        levels: Sequence[np.ndarray] | None = None,
+    ) -> ContactProblem:
+        """Return the contact problem of a model at a state.
 
         Args:
             dynamics: the model's, with every row switched on that may act.
-            loose: rows that may let go.
+            loose: rows of gaps and dry frictions.
+            levels: rows of φ and of ψ, if they are known.
         """
-        at = evaluate(dynamics, state)
-        A = dense_rows(at.A)
-        phi, psi = dynamics.constraints.by_row(at.phi, at.psi)
-        if dynamics.constraints.has_ends:
+        at, c = evaluate(dynamics, state), dynamics.constraints
+        if levels is None:
+            levels = c.position_rows, c.velocity_rows
+        A, b = dense_rows(at.A), np.asarray(at.b)
+        phi, psi = np.zeros((2, len(b)))
+        phi[levels[0]], psi[levels[1]] = at.phi, at.psi
+        if c.has_ends:
             beyond = np.asarray(_beyond(dynamics, state))
-            phi[dynamics.constraints.one_sided_rows[beyond > 0]] = np.inf
+            phi[c.one_sided_rows[beyond > 0]] = np.inf
         metric = dense_metric(at.M, A if dynamics.singular_mass else None)
         length = metric.lengths(A)
         scales = dynamics.scales
@@ -74,33 +87,52 @@ class ContactProblem(NamedTuple):
             length if scales is None else held_length(np, np.asarray(scales.row_length), length)
         )
         # a row that is switched off is zero
-        held = np.setdiff1d(np.flatnonzero(length > 0), loose)
-        F, b, rows = np.asarray(at.F) + np.asarray(at.actuator_force), np.asarray(at.b), A[held]
-        fixed = metric.rows(rows)
+        holds = length > 0
+        holds[loose] = False
+        held = np.flatnonzero(holds)
+        fixed = metric.rows(A[held])
         rest = fixed.correct(b[held])
+        F = np.asarray(at.F) + np.asarray(at.actuator_force)
         return cls(A, b, length, shared, phi, psi, F, metric, held, fixed, rest)
 
+    @functools.cached_property
+    def along(self) -> np.ndarray:
+        """All rows in the motions that those that hold leave, shape (m, nv − rank)."""
+        return self.A @ self.rows.kernel
+
+    @functools.cached_property
+    def _left(self) -> np.ndarray:
+        return self.A @ self.rest - self.b
+
     def held_anyway(self, rows: np.ndarray) -> np.ndarray:
-        """Which of some rows depend on those that hold, as that of a stop at a dead point does: no
-        motion is left along them, and no force on them changes one.
+        """Return which of some rows depend on the always active rows, as the row of a stop at a
+        dead point does: no motion along them is possible, and no force on them changes one.
         """
-        left = np.linalg.norm(self.A[rows] @ self.rows.kernel, axis=1)
+        left = np.linalg.norm(self.along[rows], axis=1)
         return left <= RESOLVED * self.length[rows]
 
     def response(self, force: np.ndarray) -> np.ndarray:
-        """`M⁻¹ f` beside the rows that hold, of each column of f."""
+        """Return `M⁻¹ f` along the motions that the always active rows allow, for each column
+        of f.
+        """
         return self.rows.kernel @ (self.rows.kernel.T @ force)
 
+    def rates(self, force: np.ndarray) -> np.ndarray:
+        """`A v̇ − b` of all rows under a force, of the rows that hold alone."""
+        return self.along @ (self.rows.kernel.T @ force) + self._left
+
     def some(self, rows: np.ndarray) -> Rows:
-        """Some rows, factored."""
+        """Return some rows, factored."""
         return self.metric.rows(self.A[rows], self.shared[rows])
 
     def acceleration(self, force: np.ndarray) -> np.ndarray:
-        """v̇ under a force, of the rows that hold alone."""
+        """Return v̇ under a force with the always active rows only."""
         return self.response(force) + self.rest
 
     def multipliers(self, rows: np.ndarray, force: np.ndarray) -> np.ndarray:
-        """λ of all rows with `Aᵀλ = f`, of some rows alone, of least norm at unit length."""
+        """Return λ of all rows with `Aᵀλ = f`, nonzero in some rows only, of least norm at unit
+        length.
+        """
         found = np.zeros(len(self.A))
         found[rows] = self.some(rows).multipliers(force)
         return found
@@ -112,7 +144,7 @@ def _beyond(dynamics: Dynamics, s: State):
 
 
 def rubbing_rows(rubbing: Sequence[Disk]) -> np.ndarray:
-    """The rows of all tangents, one after another."""
+    """Return the rows of all tangents, one after another."""
     return np.concatenate([np.zeros(0, int), *(x.rows for x in rubbing)])
 
 
@@ -123,21 +155,21 @@ def coulomb(
     left: np.ndarray,
     pulls: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Forces, or impulses, by Coulomb's law.
+    """Compute forces, or impulses, by Coulomb's law.
 
-    In the plane it is a linear complementarity problem in λ, μλ + τ and the negative part of the
-    sliding. With tangents in space it is none, and solved by Newton's method
+    In the plane this is a linear complementarity problem in λ, μλ + τ and the negative part of the
+    sliding velocity. With tangents in space it is nonlinear, and solved by Newton's method
     (`zwang.algebra.cone_complementarity`).
 
     Args:
         normal: rows of the gaps.
-        rubbing: tangents, with the number of the gap that loads them; a gap may load several.
+        rubbing: tangents, with the index of the gap that loads them; a gap may load several.
         left: l of all rows.
-        pulls: force that slides already, by a unit of λ of each gap, shape (nv, gaps).
+        pulls: force of sliding frictions per unit of λ of each gap, shape (nv, gaps).
 
     Returns:
-        λ of the gaps and τ of the rows of all tangents; None if none are found, or a gap pushes
-        itself shut.
+        λ of the gaps and τ of the rows of all tangents; None if none are found, or if the force of
+        a gap closes the gap further.
 
     Reference: Pfeiffer and Glocker (1996), Multibody Dynamics with Unilateral Contacts, Wiley,
         chapter 5.
@@ -148,15 +180,17 @@ def coulomb(
         return np.zeros(0), np.zeros(0)
     ends = n + np.cumsum([0, *(len(x.rows) for x in rubbing)])
     tangents = [np.arange(*pair) for pair in itertools.pairwise(ends)]
-    # at unit length, so that units decide nothing; two tangents of a disk alike, or it were none
+    # at unit length, so that units have no influence; one length for both tangents of a disk, which
+    # would otherwise become an ellipse
     length = problem.length[rows]
     for own in tangents:
-        length[own] = np.max(length[own])
+        if len(own) > 1:
+            length[own] = np.max(length[own])
     unit = 1 / np.where(length > 0, length, 1.0)
-    J = unit[:, None] * problem.A[rows]
-    forces = J.T.copy()
-    forces[:, :n] += unit[:n] * pulls
-    D, c = J @ problem.response(forces), unit * left[rows]
+    along = unit[:, None] * problem.along[rows]
+    D, c = along @ along.T, unit * left[rows]
+    if np.any(pulls):
+        D[:, :n] += along @ (problem.rows.kernel.T @ (unit[:n] * pulls))
     if np.any(np.diag(D)[:n] <= 0):
         return None  # no force opens it, or two do: Painlevé's paradox
     disks = [

@@ -19,7 +19,7 @@ from zwang.objects.record import Record, field, text_of_record
 
 
 class Control(Record):
-    """Control at one instant. Every member is an array, so that the object passes through `jit`,
+    """Control at one instant. All fields are arrays, so that the object passes through `jit`,
     `vmap` and `grad`.
 
     Attributes:
@@ -32,18 +32,18 @@ class Control(Record):
         residual: ‖A_s v̇ − b_s‖ relative to the accelerations involved, rows at unit length.
         passive_residual: the same for the passive constraints.
         rank: rank of `C B̄`, i.e. of A_s P M⁻¹ B.
-        authority: by servo constraint, between 0 (no actuator moves it, its hinges given) and 1:
-            the largest cosine, in the mass metric, between a row and what one actuator can
-            accelerate; the least over its rows.
+        authority: by servo constraint, between 0 (no actuator moves it, given its hinges) and 1:
+            the largest cosine, in the mass metric, between a row and the acceleration that one
+            actuator can cause; the smallest over its rows.
         missed: by servo constraint, its share of `residual`, which the actuators cannot remove.
         violation, velocity_violation: by servo constraint, the tracking error: largest `|φ|` and
-            `|ψ|` in the constraint's own unit, NaN where it has none.
+            `|ψ|` in the constraint's own unit, NaN without one.
         result: a `Result` code.
-        unique_u: of `zw.servo.inverse_dynamics`, which entries of u are the only ones with this
-            acceleration, shape (nu,); the others are what was chosen, of least norm by default.
-        unique_force: of the same, by passive constraint: whether its generalized force is.
-        force_by_constraint: of the same, that force [N, N·m …], shape (nv,), multipliers of least
-            norm where several go with u.
+        unique_u: for `zw.servo.inverse_dynamics`, which entries of u are unique for this
+            acceleration, shape (nu,); the others are a choice, by default of least norm.
+        unique_force: likewise, by passive constraint: whether its generalized force is unique.
+        force_by_constraint: likewise, that force [N, N·m …], shape (nv,), with multipliers of least
+            norm if several are possible with u.
         labels: names and units for printing; None if the object does not come from `zw.control`.
     """
 
@@ -83,7 +83,8 @@ class AbstractControlLaw(Record):
 
     @abc.abstractmethod
     def checked(self, passive: Dynamics) -> int:
-        """Number of actuators, after a check against the model's shapes; compiles nothing.
+        """Return the number of actuators, after a check of the law against the model's shapes.
+        Nothing is compiled.
 
         Raises:
             ModelError: if it does not fit the model.
@@ -91,15 +92,15 @@ class AbstractControlLaw(Record):
 
     @abc.abstractmethod
     def names(self, nu: int) -> tuple[str, ...]:
-        """Names of the actuators."""
+        """Return the names of the actuators."""
 
     @abc.abstractmethod
     def units(self, nu: int) -> tuple[str, ...]:
-        """Units of their controls, empty where not given."""
+        """Return the units of their controls, empty if they are not given."""
 
     @abc.abstractmethod
     def actuation_matrix(self, q, t, p) -> Float[Array, "nv nu"]:
-        """B."""
+        """Return B."""
 
     @abc.abstractmethod
     def choose(
@@ -109,40 +110,38 @@ class AbstractControlLaw(Record):
         before: Float[Array, " nu"] | None = None,
         elapsed: Float[Array, ""] | float = 0.0,
     ) -> Choice:
-        """The control at a state: its `actuator_force` is what the equation of motion adds to F.
+        """Compute the control at a state; the equation of motion adds its `actuator_force` to F.
 
         Args:
             passive: the system with its passive constraints, without control.
-            eq: what the passive system says at the state.
+            eq: equation of the passive system at the state.
             before, elapsed: the control applied `elapsed` seconds before, for limits of the rate;
-                None if it is not known.
+                None if it is unknown.
         """
 
     @abc.abstractmethod
     def diagnose(self, passive: Dynamics, choice: Any, u: Array | None = None) -> Control:
-        """The control with its diagnosis, of what `choose` found; or what a control u does in its
-        place that something else has chosen.
+        """Return the control of a `choice` with its diagnosis; or that of a control u that was
+        determined elsewhere.
         """
 
     def control(
         self, passive: Dynamics, s: State, stabilization: Float[Array, " m"] | float = 0.0
     ) -> Control:
-        """u at a state where passive constraints hold `A v̇ = b + stabilization`, with its
-        diagnosis.
+        """Return u with its diagnosis, at a state where passive constraints satisfy `A v̇ = b +
+        stabilization`.
         """
         return self.diagnose(passive, self.choose(passive, passive.equation_at(s, stabilization)))
 
     @abc.abstractmethod
     def blank(self, passive: Dynamics) -> Control:
-        """A `Control` of zeros, of the shapes that `diagnose` returns; nothing is traced for it but
-        the actuation matrix.
+        """Return a `Control` of zeros with the shapes of `diagnose`; only the actuation matrix is
+        traced for it.
         """
 
     @property
     def by_constraints(self) -> bool:
-        """True if u depends on which constraints hold, which a law without rows of its own does not
-        ask.
-        """
+        """True if u depends on which constraints are active; a law without rows does not."""
         return True
 
     @property
@@ -156,18 +155,24 @@ class AbstractControlLaw(Record):
         return ()
 
     def residual_units(self) -> dict[str, tuple[str, str]]:
-        """Units of φ and ψ of each servo constraint, where it states them."""
+        """Return the units of φ and ψ of each servo constraint that states them."""
         return {}
 
     def decay_rates(self) -> dict[str, float]:
         """Return the largest decay rate of the error of each servo constraint [1/s], if known."""
         return {}
 
+    def kept_layers(self) -> dict[str, tuple[float, float]]:
+        """Return k and ε of each servo constraint y whose gain states of `‖ẏ + k y‖ ≤ ε`, once
+        reached, that it is not left.
+        """
+        return {}
+
     def kept_errors(
         self, passive: Dynamics, s: State, reach: np.ndarray, speed: np.ndarray
     ) -> dict[str, tuple[float, float]]:
-        """`|φ|` and `|ψ|` at a start of each servo constraint that is off there and that nothing
-        brings back, beside the largest sizes of coordinates and velocities in the motion.
+        """Return `|φ|` and `|ψ|` at a start of each servo constraint that is violated there and has
+        no gain, relative to the largest coordinates and velocities in the motion.
         """
         return {}
 
@@ -176,14 +181,14 @@ class AbstractControlLaw(Record):
         return np.zeros(np.shape(u), bool)
 
     def by_name(self, names, constraint: Callable) -> AbstractControlLaw:
-        """The same law for a hierarchy, its functions written for q, v and p by name.
+        """Return the law for a hierarchy, with its functions of q, v and p by name.
 
         Args:
-            names: `coordinates(q)`, `velocities(v)` and `parameters(p)` give them by name.
-            constraint: makes of a constraint in names one in vectors.
+            names: `coordinates(q)`, `velocities(v)` and `parameters(p)` return them by name.
+            constraint: converts a constraint by names into one of vectors.
 
         Raises:
-            ModelError: if the law has no functions to be rewritten.
+            ModelError: if the law has no functions that can be converted.
         """
         raise ModelError(
             f"{type(self).__name__} cannot be given by name; give it to zw.Model, or a zw.Servo "
@@ -191,10 +196,11 @@ class AbstractControlLaw(Record):
         )
 
     def refuse_continuous(self) -> None:
-        """Raise if the law can only act at instants, with a controller state of its last control.
+        """Raise if the law can act at sampling instants only, with a controller state that contains
+        its last control.
 
         Raises:
-            ModelError: then.
+            ModelError: if so.
         """
 
 
@@ -211,11 +217,13 @@ class AbstractSampler(Record):
 
     @abc.abstractmethod
     def next_sample_time(self, controller_state: PyTree) -> Float[Array, ""]:
-        """The next time at which the controller state changes [s], which a run steps to exactly."""
+        """Return the next time at which the controller state changes [s]; a step of the run ends
+        there.
+        """
 
     @abc.abstractmethod
     def update_sample(self, s: State, controller_state: PyTree) -> PyTree:
-        """The controller state from that time on."""
+        """Return the controller state from that time on."""
 
     @abc.abstractmethod
     def held_input(self, controller_state: PyTree) -> Float[Array, " nu"]:
@@ -223,7 +231,7 @@ class AbstractSampler(Record):
 
     @abc.abstractmethod
     def with_input(self, u: Float[Array, " nu"]) -> AbstractControlLaw:
-        """The control law that applies u whatever the state."""
+        """Return the control law that applies u at every state."""
 
 
 class AbstractLoop(Record):
@@ -231,7 +239,7 @@ class AbstractLoop(Record):
 
     @abc.abstractmethod
     def bound(self, model, plant: Dynamics, t0: float) -> tuple[Dynamics, AbstractSampler | None]:
-        """The plant with the control that really acts on it, and the sampler that changes it along
+        """Return the plant with the control that acts on it, and the sampler that changes it along
         the run.
 
         Args:

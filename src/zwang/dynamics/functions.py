@@ -19,8 +19,8 @@ def residuals(constraints: Constraints, q, v, t, p):
     return constraints.residuals(q, v, t, p)
 
 
-# A part of what another function gives is taken from it: to trace it by itself would take longer
-# than to leave the rest out of the code.
+# A part of the result of another function is not traced on its own: that would take longer than
+# removing the other parts from the code.
 
 
 def position_residual(constraints: Constraints, q, t, p):
@@ -39,24 +39,24 @@ def rhs(constraints: Constraints, q, v, t, p):
 
 @shared_code
 def mass_matrix(system: System, q, t, p):
-    """M in the form in which it is given."""
+    """Return M in the form in which the model gives it."""
     return system.mass_as_given(q, t, p)
 
 
 def inertial_force(system: System, q, t, p, w):
-    """`M w`."""
+    """Return `M w`."""
     if isinstance(system.mass_matrix, AbstractMassMatrix):
         return system.mass_matrix.times(q, t, p, w)
     return dense_mass(mass_matrix(system, q, t, p)) @ w
 
 
 def velocity_map(system: System, q, t, p):
-    """N, the identity included."""
+    """Return N, the identity included."""
     return jnp.eye(system.nv) if system.velocity_map is None else system.velocity_map(q, t, p)
 
 
 def as_velocity(system: System, q, t, p, rate):
-    """`N⁺` of a rate of q."""
+    """Return `N⁺` of a rate of q."""
     if system.velocity_map is None:
         return rate
     N = velocity_map(system, q, t, p)
@@ -65,5 +65,5 @@ def as_velocity(system: System, q, t, p, rate):
 
 @shared_code
 def force(system: System, q, v, t, p):
-    """F without the force of actuators."""
+    """Return F without the force of actuators."""
     return jnp.asarray(system.force(q, v, t, p), dtype=v.dtype)

@@ -4,16 +4,17 @@ For variables x_i of orders k_i, with the highest derivatives α_i = d^{k_i} x_i
 
     M α = F + Aᵀλ,    A α = b,    α = a + A⊕ (b − A a)
 
-M and F of lower derivatives. It is the equation of second order for v = all derivatives of order
-k_i − 1 and q = all below:
+where M and F depend on lower derivatives. This is the equation of second order for v = all
+derivatives of order k_i − 1 and q = all lower ones:
 
-    v̇ = α,    q̇ = N v + n(q)   N takes v to the derivatives of order k_i − 2, n carries each lower
-                                 one to the next
+    v̇ = α,    q̇ = N v + n(q)   N maps v to the derivatives of order k_i − 2, n each lower
+    derivative
+                                 to the next
 
 A relation is differentiated s times until a highest derivative appears in it: r, ṙ, …, r^(s), the
-last of which is A α − b. Then r^(s−1) is a velocity residual ψ(q, v), r^(s−2) a position residual
-φ(q), both kept as ever, and those below by the retraction, each by moving the derivatives that
-stand in it as α does in the last one, with the same A⊕.
+last of which is A α − b. Then r^(s−1) is a velocity residual ψ(q, v) and r^(s−2) a position
+residual φ(q); both are projected as usual. The retraction removes the residuals of lower order: it
+changes the derivatives in them as the last one changes α, with the same A⊕.
 
 Source: Orsino (2017), Proc. R. Soc. A 473, section 2.
 """
@@ -61,9 +62,9 @@ class Relation:
         residual: `(x, t, p)` → residual, a scalar or shape (rows,). `x["angle"]` are the
             derivatives of a variable: `x["angle"][0]` itself, `x["angle"][1]` its rate, and so on
             up to the highest, in which the residual must be linear.
-        name: name in results; of a relation that is differentiated three times or more, `name [0]`,
+        name: name in results. If the relation is differentiated three times or more, `name [0]`,
             `name [1]` … are its lowest derivatives, whose rows of A are zero, and `name` is the one
-            that A belongs to.
+            with the row of A.
 
     Example:
         >>> track = Relation(lambda x, t, p: x["x"][0] ** 2 + x["y"][0] ** 2 - 1.0, name="track")
@@ -91,30 +92,30 @@ def HigherOrder(
     singular_mass: bool = False,
     name: str = "model",
 ) -> Model:
-    """A model whose variables have orders of their own: circuits (1), mechanisms (2), jerk (3), and
-    any above, together.
+    """Create a model whose variables have different orders: circuits (1), mechanisms (2), jerk (3),
+    and any higher order, together.
 
         M α = F + Aᵀλ,    A α = b,    α_i = d^{k_i} x_i / dt^{k_i}
 
     Args:
         orders: order k ≥ 1 of each variable, by name.
-        mass_matrix: `(x, t, p)` → M of `zw.System`, by the derivatives up to k − 2, as
+        mass_matrix: `(x, t, p)` → M of `zw.System`, from the derivatives up to k − 2, as
             `x["angle"][0]`.
-        force: `(x, t, p)` → F, one entry per variable, by the derivatives up to k − 1: a
+        force: `(x, t, p)` → F, one entry per variable, from the derivatives up to k − 1: a
             first-order variable has `x["current"][0]`.
         relations: `Relation` objects, of any order; or constraints of a `zw.Model`, in q and v as
             below.
         params: as in `zw.Model`.
-        potential: `(x, t, p)` → energy beyond ½ vᵀ M v, from the derivatives up to k − 2; for
-            reports.
+        potential: `(x, t, p)` → energy in addition to ½ vᵀ M v, from the derivatives up to k − 2;
+            for reports.
         units: of each variable.
         energy_unit, singular_mass, name: as in `zw.System` and `zw.Model`.
 
     Returns:
-        A `zw.Model` like any other, also a module of a hierarchy. A variable of order k has k − 1
-        coordinates, `angle`, `angle'`, `angle''` …, and one velocity, its derivative of order k −
-        1, which is called as the variable up to k = 2: q and v of a first-order variable are
-        empty and the variable itself.
+        A `zw.Model` like any other, also as a module of a hierarchy. A variable of order k has k −
+        1 coordinates, `angle`, `angle'`, `angle''` …, and one velocity, its derivative of order k −
+        1, which has the name of the variable up to k = 2: for a first-order variable q is empty and
+        v is the variable itself.
 
     Raises:
         ModelError: for an order below 1, names that do not exist, or a relation without any of the
@@ -133,7 +134,8 @@ def HigherOrder(
         raise ModelError("HigherOrder: orders is empty, expected at least one variable.")
     for variable, k in orders.items():
         label(variable, "HigherOrder: the name of a variable")
-        # largest order of a variable: every derivative of a relation doubles its program
+        # largest order of a variable: every derivative of a relation doubles the size of its
+        # program
         count(k, f"{name}: the order of variable {variable!r}", least=1, most=50)
     function(mass_matrix, "HigherOrder: mass_matrix", "(x, t, p) → M")
     function(force, "HigherOrder: force", "(x, t, p) → F")
@@ -158,7 +160,7 @@ def HigherOrder(
     )
     known = [r for r in relations if isinstance(r, Relation)]
     differentiated = [DifferentiatedRelation(r, layout, params) for r in known]
-    # two derivatives are ψ and φ, which projections keep; only what lies below needs a retraction
+    # two derivatives are ψ and φ, which are projected; only lower ones need a retraction
     low = [each for each in differentiated if each.times > 2]
     if low:
         system = dataclasses.replace(system, retract=Retraction(system, layout, low))
@@ -189,12 +191,12 @@ class Layout:
             first = self.start[variable]
             if k > 1:
                 self.N[first + k - 2, i] = 1.0
-            # each lower derivative has the one above it for a rate
+            # the rate of each lower derivative is the next one
             for j in range(first, first + k - 2):
                 self.carry[j, j + 1] = 1.0
 
     def split(self, q, v, highest=None) -> dict[str, tuple]:
-        """The derivatives of each variable, lowest first: those in q, then that in v and the
+        """Return the derivatives of each variable, lowest first: those in q, then that in v and the
         highest one, if given.
         """
         return {
@@ -205,7 +207,7 @@ class Layout:
         }
 
     def names(self, units: Mapping[str, str]) -> dict[str, Any]:
-        """Names and units for `zw.System`."""
+        """Return names and units for `zw.System`."""
         for variable in units:
             if variable not in self.orders:
                 raise ModelError(
@@ -222,9 +224,7 @@ class Layout:
         }
 
     def columns(self, below: int) -> tuple[np.ndarray, np.ndarray]:
-        """Entries of q with derivatives of order k − 1 − below, and the variables that have
-        them.
-        """
+        """Return the entries of q with derivatives of order k − 1 − below, and their variables."""
         pairs = [
             (self.start[x] + k - 1 - below, i)
             for i, (x, k) in enumerate(self.orders.items())
@@ -238,7 +238,7 @@ class DifferentiatedRelation:
     """A relation with its derivatives.
 
     Attributes:
-        times: how often it is differentiated until a highest derivative appears.
+        times: number of differentiations until a highest derivative appears.
     """
 
     def __init__(self, relation: Relation, layout: Layout, p: PyTree):
@@ -246,18 +246,18 @@ class DifferentiatedRelation:
         self.times = self._counted(p)
 
     def residual(self, q, v, highest, t, p):
-        """r, from all derivatives."""
+        """Return r from all derivatives."""
         what = f"relation {self.relation.name!r}: residual(x, t, p)"
         r = returned(self.relation.residual(self.layout.split(q, v, highest), t, p), what)
         return jnp.atleast_1d(jnp.asarray(r))
 
     def derivative(self, order: int, q, v, highest, t, p):
-        """r differentiated `order` times along the motion, as long as no highest derivative is
-        differentiated.
+        """Return r differentiated `order` times along the motion, provided that no highest
+        derivative is differentiated.
         """
         if order == 0:
             return self.residual(q, v, highest, t, p)
-        # a highest derivative has no rate here, and needs none: r is differentiated until one
+        # a highest derivative has no rate here and needs none: r is differentiated until one
         # appears
         along = (
             jnp.asarray(self.layout.carry) @ q + jnp.asarray(self.layout.N) @ v,
@@ -269,8 +269,8 @@ class DifferentiatedRelation:
         )[1]
 
     def _counted(self, p) -> int:
-        """How far the highest derivatives are from those that the residual depends on, which shows
-        at random values.
+        """Return how many orders the highest derivatives are above those in the residual,
+        determined at random values.
         """
         layout, random = self.layout, np.random.default_rng(2017)
         seen = np.zeros(layout.nq + 2 * layout.nv, bool)
@@ -280,7 +280,7 @@ class DifferentiatedRelation:
         residual = lambda z, t, p: self.residual(z[:first], z[first:last], z[last:], t, p)
         outcome(residual, what, np.zeros(len(seen)), np.zeros(()), p)
         slope = program(jax.jacfwd(residual))
-        # a slope that is zero at one place may be so by chance, at three random ones hardly
+        # a slope may be zero at one place by chance, but hardly at three random ones
         for _ in range(3):
             at = random.standard_normal(len(seen)), np.float64(random.uniform())
             rows = np.asarray(slope(*at, p))
@@ -303,7 +303,7 @@ class DifferentiatedRelation:
         return min(top.values())
 
     def constraint(self) -> AbstractConstraint:
-        """The relation as a constraint in q and v."""
+        """Return the relation as a constraint in q and v."""
         name, s, nv = self.relation.name, self.times, self.layout.nv
         still = jnp.zeros(nv)
         if s == 0:
@@ -324,7 +324,7 @@ class DifferentiatedRelation:
 
 
 class Retraction:
-    """`q ⊕ dv = q + N dv`, then the derivatives of relations that are below φ brought to zero,
+    """`q ⊕ dv = q + N dv`, after which the derivatives of relations below φ are brought to zero,
     lowest first.
 
     x^(k−1−d) ← x^(k−1−d) − A⊕ r^(s−1−d),    d = 2 … s − 1
@@ -339,7 +339,7 @@ class Retraction:
         deepest = max(each.times for each in self.differentiated) - 1
         return jax.lax.fori_loop(
             0,
-            3,  # it starts within the error of one step, and two suffice
+            3,  # the start is off by the error of one step, for which two suffice
             lambda _, q: self._swept(q, t, p, deepest),
             self.system.along(q, dv, t, p) + q,
         )

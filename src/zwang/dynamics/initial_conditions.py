@@ -111,9 +111,9 @@ def placed(
     stepped: bool = True,
     apart: Apart | None = None,
 ) -> Placement:
-    """`zw.consistent_state`, of a model which may consist of another one and further constraints
-    (`parts`): that other one's evaluation is then compiled, and used for both. `stepped` is whether
-    the model may be run afterwards (`Dynamics`); `apart` is that of `place`.
+    """Compute `zw.consistent_state` for a model that may consist of another model and further
+    constraints (`parts`): the evaluation of the other model is then compiled and used for both.
+    `stepped` is whether the model may be run afterwards (`Dynamics`); `apart` is that of `place`.
     """
     state = model.state(q, v, t)
 
@@ -140,7 +140,7 @@ def placed(
             start.placement,
         )
     found = start.placement
-    state = State(*map(on_device, found.state))  # which users may go on to compute with by JAX
+    state = State(*map(on_device, found.state))  # users may continue to compute with it in JAX
     return dataclasses.replace(found, state=state)
 
 
@@ -152,11 +152,11 @@ def checked_start(
     params: PyTree,
     span: float = 0.0,
 ) -> Start:
-    """`begin`, with every reason to refuse the start raised as one sentence; `span` is the length
-    of the run [s].
+    """Call `begin`, and raise every reason to refuse the start as one sentence; `span` is the
+    length of the run [s].
     """
-    # in this order, as each cause would show as the ones below it: a function that is not finite, a
-    # direction without mass, a row without gradient, a state off its constraints
+    # In this order, because each cause would appear as those after it: a function that is not
+    # finite, a direction without mass, a row without gradient, a state off its constraints.
     start = begin(dynamics, state, span)
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
@@ -226,7 +226,7 @@ def refuse_non_finite(model: Model, start: Start) -> None:
             f"{model.name}: the constraint matrix has NaN or infinite entries at the start: a "
             "derivative does not exist there."
         )
-    # which no acceleration can obey, and which would be called a contradiction
+    # no acceleration can satisfy this, and it would be reported as a contradiction
     if c.m and not np.all(finite := np.isfinite(np.asarray(start.at.F))):
         name = model.system.velocities[int(np.argmin(finite))]
         raise ModelError(f"{model.name}: the force along {name!r} is NaN or infinite at the start.")
@@ -246,13 +246,13 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
         raise ModelError(
             f"{model.name}: the mass matrix is not positive: along {direction} it is negative."
         )
-    # a direction without mass may stand where a constraint holds it: [M; A] then has full rank
+    # a direction without mass is admissible if a constraint holds it: [M; A] then has full rank
     M, A = dense_mass(M), dense_rows(start.at.A)
     length = np.linalg.norm(A, axis=1, keepdims=True)
     stacked = np.vstack([M / np.outer(scale, scale), A / np.where(length > 0, length, 1.0) / scale])
     split = Decomposition(stacked, PLACED)
     if split.rank < len(M):
-        # every velocity has mass, but that of others hides what this combination has
+        # every velocity has mass, but the mass of this combination is hidden by that of others
         along = _direction(model, split.right[:, -1])
         hidden = " beyond the round-off of masses coupled to it" if np.all(np.diag(M) > 0) else ""
         raise ModelError(
@@ -263,11 +263,11 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
 
 
 def massless(model: Model, M: np.ndarray) -> tuple[str, bool, np.ndarray] | None:
-    """The direction in words along which a mass matrix is least, whether it is negative there, and
-    what M was scaled by; None if M is positive definite.
+    """Return the direction along which a mass matrix is smallest, in words, whether it is negative
+    there, and the scale by which M was divided; None if M is positive definite.
     """
     M = dense_mass(M)
-    # at unit diagonal, or kilograms beside small kg·m² would look singular
+    # at unit diagonal; otherwise kilograms together with small kg·m² would look singular
     unit, scale = at_unit_diagonal(M)
     value, vector = principal(unit)
     if value[0] > ROUND_OFF * value[-1]:
@@ -277,9 +277,9 @@ def massless(model: Model, M: np.ndarray) -> tuple[str, bool, np.ndarray] | None
 
 
 def with_mass(model: Model, dynamics: Dynamics, state: State, *, light: bool = True) -> Dynamics:
-    """The dynamics as they are, or with the augmented mass matrix where M is singular; unless
-    `light` is false, also where it is so small beside what its constraints couple it to that their
-    rows become nearly parallel in its metric (`SMALL_PART`).
+    """Return the dynamics, with the augmented mass matrix if M is singular. Unless `light` is
+    false, this includes an M so small relative to the masses to which constraints couple it that
+    their rows become nearly parallel in its metric (`SMALL_PART`).
     """
     if dynamics.singular_mass:
         return dynamics
@@ -291,13 +291,15 @@ def with_mass(model: Model, dynamics: Dynamics, state: State, *, light: bool = T
 
 
 def is_light(dynamics: Dynamics, at: ModelEvaluation) -> bool:
-    """Return whether M is a `SMALL_PART` of `M + AᵀDA` along any direction; false of a sparse A."""
+    """Return whether M is a `SMALL_PART` of `M + AᵀDA` along any direction; false for a sparse
+    A.
+    """
     if isinstance(at.A, SparseMatrix):
         return False
     A, M, is_diagonal = np.asarray(at.A), dense_mass(np.asarray(at.M)), np.ndim(at.M) == 1
-    # what holds nothing makes no mass light
+    # a row of round-off makes no mass light
     A = A[~round_off_of_kin(np, dynamics.constraints, A)]
-    # what overflows is named where the start is judged
+    # an overflow is reported where the start is checked
     with np.errstate(all="ignore"):
         if is_diagonal and SMALL_PART * most_augmented(np, M, A) < 1 - SMALL_PART:
             return False
@@ -307,7 +309,7 @@ def is_light(dynamics: Dynamics, at: ModelEvaluation) -> bool:
 
 def mass_is_positive(M: np.ndarray) -> bool:
     """Return whether a mass matrix is positive definite to working precision, or not finite (which
-    is another complaint).
+    is reported elsewhere).
     """
     return bool(not np.all(np.isfinite(M)) or _is_positive(mass_blocks(M)))
 
@@ -319,7 +321,8 @@ def refuse_asymmetric_mass(model: Model, M: np.ndarray, where: str) -> None:
     blocks = mass_blocks(M)
     diagonal = np.sqrt(np.abs(np.einsum("bii->bi", blocks)))
     size = np.maximum(np.abs(blocks), np.abs(np.swapaxes(blocks, 1, 2)))
-    # an entry that is small beside the masses that it couples may be the round-off of their sum
+    # an entry that is small relative to the masses that it couples may be the round-off of their
+    # sum
     size = np.maximum(size, diagonal[:, :, None] * diagonal[:, None, :])
     off = np.abs(blocks - np.swapaxes(blocks, 1, 2)) > ROOT_OF_ROUND_OFF * size
     if not np.any(off):
@@ -337,12 +340,12 @@ def refuse_asymmetric_mass(model: Model, M: np.ndarray, where: str) -> None:
 def refuse_asymmetric_elsewhere(
     model: Model, dynamics: Dynamics, state: State, span: float = 1.0
 ) -> None:
-    """Raise if M is not symmetric at random states near and far, or later: it may look so at one
-    special state.
+    """Raise if M is not symmetric at random states nearby and far away, or later: it may be
+    symmetric at a special state only.
     """
     for s in _elsewhere(state, span):
         M = np.asarray(evaluate(dynamics, s).M)
-        # far away a mass may well be beyond its range, where no run will come
+        # far away a mass may be out of range where no run arrives
         if np.all(np.isfinite(M)):
             where = f"at q = {np.array2string(np.asarray(s.q), threshold=6)}, t = {float(s.t):g} s"
             refuse_asymmetric_mass(model, M, where)
@@ -363,8 +366,8 @@ def _is_positive(blocks: np.ndarray) -> bool:
 
 
 def lost_in_round_off(model: Model, dynamics: Dynamics, start: Start) -> str:
-    """A row that is all but lost, not by its units, at a state off whose constraints there is no
-    more than round-off, in words; empty if there is none.
+    """Return a sentence about a row that is almost lost, not because of its units, at a state whose
+    violation is round-off; empty if there is none.
     """
     at = start.at
     residuals = np.concatenate([np.asarray(at.phi), np.asarray(at.psi)])

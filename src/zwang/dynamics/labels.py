@@ -28,7 +28,7 @@ class Labels(NamedTuple):
 
 
 def labels_of(name: str, system: System, singular_mass: bool = False) -> Labels:
-    """The names and units of a system, under the name of its model."""
+    """Return the names and units of a system, with the name of its model."""
     velocities, units = tuple(system.velocities), tuple(system.velocity_units)
     unit = system.energy_unit
     return Labels(name, velocities, units, unit, singular_mass=singular_mass)

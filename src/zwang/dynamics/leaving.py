@@ -1,17 +1,18 @@
-"""Check that a motion leaves a state with the acceleration that its rows and forces give there.
+"""Check that a motion leaves a state with the acceleration that its rows and forces determine
+there.
 
 Where rows are dependent in one configuration only, an acceleration that satisfies `A v̇ = b` need
 not belong to any motion: branches of motion meet, and the acceleration lies between them. Along a
 motion, `A v̇ − b` vanishes with all its derivatives. With a basis L of the left null space of A,
-its first derivative asks the acceleration w for
+its first derivative requires of the acceleration w
 
-    Lᵀ d/dt (A w − b) = 0       along (q̇, w), w held
+    Lᵀ d/dt (A w − b) = 0       along (q̇, w), with w constant
 
-and where the velocity is zero, so that this is met by any w, its second derivative for
+At zero velocity every w satisfies this, and the second derivative requires
 
     Lᵀ b(w) = 0                 b's quadratic part, with w in place of the velocity
 
-which rows that are redundant all along the motion meet by themselves.
+Rows that are redundant all along the motion satisfy both identically.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from zwang.equations.state import State
 from zwang.thresholds import ALL_BUT_ZERO
 
 DRAWN = 3
-"""Random directions by which the size of a quadratic form is measured."""
+"""Number of random directions along which the size of a quadratic form is measured."""
 
 
 @model_program
@@ -38,21 +39,21 @@ def leaves_no_branch(dynamics: Dynamics, s: State, w) -> Bool[Array, ""]:
     mass, A = gauss.mass, gauss.A
 
     def drawn(w):
-        """Random directions as long as w in the mass metric."""
+        """Return random directions as long as w in the mass metric."""
         random = jnp.asarray(np.random.default_rng(1829).standard_normal((DRAWN, len(w))))
         random = over_rows(mass.unweigh)(random)
         return random * (mass.size(w) / jnp.maximum(jax.vmap(mass.size)(random), 1e-300))[:, None]
 
     def leaves(r, sizes):
-        """Return whether some of r lies outside the range of A, beside values of its size."""
-        # rows of accelerations have a right-hand side of their own
+        """Return whether some of r lies outside the range of A, relative to values of its size."""
+        # the right-hand side of acceleration rows is given independently
         known = np.isin(np.arange(rows.m), rows.velocity_rows)
         rest = gauss.units() * jnp.where(known, r - A @ gauss.correct(r), 0.0)
         size = jnp.max(jnp.abs(gauss.units() * jnp.where(known, sizes, 0.0)), initial=0.0)
         return jnp.max(jnp.abs(rest), initial=0.0) > ALL_BUT_ZERO * size
 
     def rate(v, w):
-        """d/dt (A w − b) of the velocity rows, w held."""
+        """d/dt (A w − b) of the velocity rows, with w constant."""
         psi = lambda q, v, t: rows.velocity_residual(q, v, t, dynamics.p)
         along = lambda q, v, t: (system.rate(q, v, t, dynamics.p), w, jnp.ones_like(t))
         once = lambda q, v, t: jax.jvp(psi, (q, v, t), along(q, v, t))[1]

@@ -1,4 +1,4 @@
-"""Operators that form, measure and factor A, as an array or from its entries alone."""
+"""Operators that evaluate, check and factor A, as an array or from its entries alone."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class AbstractStructure(Record):
     """Structure of a constraint matrix, and its operators.
 
     Attributes:
-        sparse: whether only entries are kept; what needs A as an array refuses that, or does
-            without.
+        sparse: whether only entries are kept; methods that need A as an array refuse it or omit
+            that part.
     """
 
     sparse: ClassVar[bool]
 
     @abc.abstractmethod
     def matrix(self, constraints: Constraints, s: State, p: PyTree) -> Matrix:
-        """A at a state, an array or a `SparseMatrix`, which multiplies alike."""
+        """Return A at a state, an array or a `SparseMatrix` with the same products."""
 
     def linearized(self, constraints: Constraints, s: State, p: PyTree) -> tuple:
-        """A, φ and ψ at a state."""
+        """Return A, φ and ψ at a state."""
         return self.matrix(constraints, s, p), *constraints.residuals(s.q, s.v, s.t, p)
 
     @abc.abstractmethod
@@ -47,11 +47,13 @@ class AbstractStructure(Record):
         row_length: Float[Array, " m"] | None,
         pattern: Callable[[], np.ndarray],
     ) -> Gauss:
-        """Gauss's problem of a mass and rows; `pattern()` says where A can have entries."""
+        """Return Gauss's problem of a mass and rows; `pattern()` returns the positions of possible
+        entries.
+        """
 
     @abc.abstractmethod
     def missed(self, constraints: Constraints, s: State, p: PyTree) -> Float[Array, ""]:
-        """Relative part of `A w` that lies outside of what is kept, along a random w."""
+        """Return the relative part of `A w` outside the kept entries, along a random w."""
 
     @property
     def newton_plan(self) -> NewtonPlan | None:
@@ -84,5 +86,5 @@ DENSE = DenseStructure()
 def linearized(
     structure: AbstractStructure, constraints: Constraints, s: State, p: PyTree
 ) -> tuple:
-    """A, φ and ψ at a state."""
+    """Return A, φ and ψ at a state."""
     return structure.linearized(constraints, s, p)

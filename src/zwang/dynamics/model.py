@@ -147,9 +147,8 @@ class Model(Record):
         _check_shapes(system, p)
         self.constraints = Constraints(constraints, system, p)
         if servo is not None:
-            instance(
-                servo, AbstractControlLaw, "Model: servo", "zw.Servo(constraints, actuation, ...)"
-            )
+            expected = "zw.Servo(constraints, actuation, ...) or a law such as regulator.feedback()"
+            instance(servo, AbstractControlLaw, "Model: servo", expected)
             lets_go = not servo.by_constraints
             servo.checked(self.dynamics(pseudoinverse=Proximal(), lets_go=lets_go))
             self.servo = servo

@@ -46,7 +46,7 @@ from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO
 
 
 class Motion(Record):
-    """Motion of a model at one instant. Every member is an array, so that the object passes through
+    """Motion of a model at one instant. All fields are arrays, so that the object passes through
     `jit`, `vmap` and `grad`.
 
     Attributes:
@@ -145,22 +145,22 @@ def motion(
     dynamics = model.dynamics(params, pseudoinverse, formulation)
     on_host = trace_state_clean()
     state = model.state(q, v, t, on_host=on_host)
-    answer = called_again(motion_of, dynamics, state)
+    answer = called_again(motion_of, (dynamics,), state)[0]
     known = on_host or is_concrete(answer)
     # detected in the result: examining M before would need another compiled program
     if known and int(answer.result) == Result.SINGULAR_MASS:
         dynamics = dynamics if dynamics.singular_mass else augmented(model, dynamics)
-        answer = called_again(motion_of, dynamics, state)
+        answer = called_again(motion_of, (dynamics,), state)[0]
     asked = flag(throw, "throw") and known
     if asked and (int(answer.result) != Result.SUCCESS or _has_short_rows(answer.matrix)):
         if int(answer.result) == Result.INCONSISTENT:
-            # b may be nothing but round-off, which only the constraints' curvature can say
+            # b may be round-off only, which is decided with the curvature of the constraints
             answer = motion_of(dynamics, state, judged_by=measure(dynamics.passive, state))
         if int(answer.result) == Result.OUT_OF_RANGE:
             refuse_range(dynamics, evaluate(dynamics, state), state)
         finite = int(answer.result) != Result.NON_FINITE
-        # a short row was left out, or is the round-off of others of its constraint: before a
-        # contradiction, which such a row shows as
+        # A short row was omitted, or is the round-off of other rows of its constraint. This is
+        # reported before a contradiction, as which such a row appears.
         if finite and _has_short_rows(answer.matrix):
             c, A = dynamics.constraints, rows_of(answer.matrix)
             if int(answer.rank) < c.m or np.any(round_off_of_kin(np, c, A)):
@@ -173,7 +173,8 @@ def motion(
         if int(answer.result) != Result.SUCCESS:
             named = "" if finite else _not_finite(answer, model)
             raise ModelError(f"{model.name}: {Result(int(answer.result)).sentence}{named}.")
-    # in place, as it is nobody's yet: a constructor's checks take longer than all that is above
+    # in place, because no one else refers to it yet: a constructor's checks take longer than
+    # everything above
     labels = labels_of(model.name, model.system, dynamics.singular_mass)
     object.__setattr__(answer, "labels", labels)
     # computed on request only, because it takes longer than the motion itself
@@ -185,10 +186,10 @@ def _has_short_rows(A: Matrix) -> bool:
     """Return whether a row may vanish relative to the longest one."""
     rows = (A.data, (0, 1)) if isinstance(A, SparseMatrix) else (A, 1)
     size = np.add.reduce(np.abs(rows[0]), rows[1])
-    sizes = size.tolist()  # of a dozen rows, in a tenth of the time that an array takes
-    # A row this much shorter than the longest one may vanish, or be short by its units, which is
-    # then looked at closely if rank is lost; in the metric of M⁻¹ it may be shorter by the square
-    # of that
+    sizes = size.tolist()  # a list of a dozen takes a tenth of the time of an array
+    # A row this much shorter than the longest one may vanish, or be short because of its units,
+    # which is examined if rank is lost. In the metric of M⁻¹ it may be shorter by the square of
+    # that.
     return bool(sizes) and min(sizes) <= ALL_BUT_ZERO * max(sizes)
 
 
@@ -208,7 +209,7 @@ def _between_branches(dynamics: Dynamics, state: State, answer: Motion) -> str:
     """
     rows, w = dynamics.constraints, answer.acceleration
     failed = Result(int(answer.result)).is_failure
-    # rows that are independent leave one motion
+    # independent rows leave one motion
     regular = failed or int(answer.rank) >= rows.m or dynamics.structure.sparse
     if regular or not bool(leaves_no_branch(dynamics, state, w)):
         return ""
@@ -280,7 +281,7 @@ def motion_of(
     # c accelerates the system along the tangent; the reaction balances its normal component
     along = gauss.mobility(impressed) if nonideal else zero
     acceleration, residual = found.acceleration + along, found.residual
-    if dynamics.formulation is not None:  # another equation of motion is judged by its own result
+    if dynamics.formulation is not None:  # another equation of motion is assessed by its own result
         acceleration = dynamics.acceleration(eq)
         terms = jnp.abs(eq.b) + centripetal + abs(A) @ (jnp.abs(free) + jnp.abs(acceleration))
         residual = relative_residual(jnp, A @ acceleration - eq.b, terms, gauss.units())

@@ -19,14 +19,14 @@ from zwang.thresholds import LARGEST_SIZE, LEAST_SIZE, MARGIN, ROUND_OFF
 
 
 def row_sizes(xp: ModuleType, A, diagonal):
-    """Size of each row in the metric of M⁻¹ without squares, shape (m,)."""
+    """Return the size of each row in the metric of M⁻¹ without squares, shape (m,)."""
     root = xp.sqrt(xp.abs(diagonal))
     return abs(A) @ xp.where(root > 0, 1 / xp.where(root > 0, root, 1.0), 0.0)
 
 
 def out_of_range(xp: ModuleType, size, diagonal):
     """Return whether a row is too large, all are too small, or a mass is too large or too small;
-    what is not finite is another complaint.
+    values that are not finite are reported elsewhere.
     """
     longest = xp.max(size, initial=0.0)
     masses = xp.where(diagonal != 0, xp.abs(diagonal), 1.0)
@@ -41,7 +41,7 @@ def too_large(xp: ModuleType, *values):
 
 
 def refuse_range(dynamics: Dynamics, at: ModelEvaluation, state: State) -> None:
-    """Name the number of a model or a state that is out of range.
+    """Raise an error that names the number of a model or a state that is out of range.
 
     Raises:
         ModelError: for masses or rows that are too large or too small, coordinates, velocities or
@@ -80,29 +80,33 @@ def beyond_range(dynamics: Dynamics, at: ModelEvaluation, state: State) -> str:
 
 
 def probes(nv: int) -> np.ndarray:
-    """Small steps along which a residual is compared with its gradient, shape (sizes, 3, nv)."""
-    # a row acts where its gradient gives the change of its residual, along steps of one of these
-    # sizes: small beside a mechanism in meters, in micrometers or of micrometers in meters
+    """Return small steps along which a residual is compared with its gradient, shape (sizes, 3,
+    nv).
+    """
+    # a row acts if its gradient agrees with the change of its residual, along steps of one of these
+    # sizes: small relative to a mechanism in meters, in micrometers, or of micrometers in meters
     sizes, random = np.array([1e-4, 1e-7, 1e-10]), np.random.default_rng(1687)
     return sizes[:, None, None] * random.standard_normal((3, nv))
 
 
 def round_off_of_kin(xp: ModuleType, constraints: Constraints, A):
-    """Rows that are the round-off of others of their constraint, which have their unit, shape (m,);
-    by the entries of A, as a light body makes such a row long in the metric of M⁻¹.
+    """Return which rows are the round-off of other rows of their constraint, which have the same
+    unit, shape (m,). The entries of A decide, because a light body makes such a row long in the
+    metric of M⁻¹.
     """
     size = abs(A) @ xp.ones(A.shape[1])
     if not len(size):
         return size > 0
     kin = [xp.full(x.stop - x.start, xp.max(size[x])) for x in constraints.row_slices.values()]
-    # the round-off of another row's terms: the gap of two points across the plane they move in
+    # the round-off of another row's terms: the gap of two points across the plane in which they
+    # move
     return ~(size > ROUND_OFF * xp.concatenate(kin))
 
 
 def acting_rows(dynamics: Dynamics, state: State, A) -> np.ndarray:
-    """Which of the rows that are far shorter than others are like any other in units of their own,
-    shape (m,): the gradient of one that vanishes here, or is round-off, does not give the change of
-    its residual.
+    """Return which rows act, shape (m,), although they may be far shorter than others because of
+    their units: if a row vanishes here, or is round-off, its gradient does not agree with the
+    change of its residual.
     """
     c, nv = dynamics.constraints, dynamics.system.nv
     steps = probes(nv).reshape(-1, nv)
@@ -111,7 +115,7 @@ def acting_rows(dynamics: Dynamics, state: State, A) -> np.ndarray:
         there = host_state(moved(dynamics, state.q, dv, state.t), state.v, state.t)
         pushed = host_state(state.q, np.asarray(state.v) + dv, state.t)
         phi, psi = c.by_row(evaluate(dynamics, there).phi, evaluate(dynamics, pushed).psi)
-        # ψ of a position row is linear in v even where its gradient is round-off
+        # ψ of a position row is linear in v even if its gradient is round-off
         psi[c.position_rows] = phi[c.position_rows]
         return psi
 
@@ -120,8 +124,9 @@ def acting_rows(dynamics: Dynamics, state: State, A) -> np.ndarray:
 
 
 def changes_as_expected(xp: ModuleType, constraints: Constraints, A, change, expected):
-    """Which rows are not the round-off of others, and change along all `probes` of one size as
-    their gradient says, shape (m,); rows that are given outright have nothing that changes.
+    """Return which rows are not the round-off of others, and change along all `probes` of one size
+    as their gradient predicts, shape (m,); rows of which A is given directly have no residual that
+    changes.
 
     Args:
         change, expected: of each row along each step, shape (steps, m).
@@ -134,7 +139,9 @@ def changes_as_expected(xp: ModuleType, constraints: Constraints, A, change, exp
 
 
 def of_typical_length(dynamics: Dynamics, state: State, A, length: np.ndarray) -> np.ndarray:
-    """Lengths of rows (m,), and 0 of those that are round-off and not short by their units."""
+    """Return the lengths of rows (m,), with 0 for those that are round-off and not short because of
+    their units.
+    """
     longest = np.max(length, initial=0.0)
     short = np.flatnonzero((length > 0) & ~(length > ABSENT * longest))
     gone = short[~acting_rows(dynamics, state, A)[short]] if len(short) else short

@@ -26,7 +26,8 @@ HALVINGS = 14
 """Maximum number of halvings of a Newton step."""
 
 Apart = Callable[[Any, Any], tuple[float, np.ndarray]]
-"""`(q, M) → dᵀ M d` of the displacement d from a guess, and half its gradient by velocities."""
+"""`(q, M) → dᵀ M d` of the displacement d from a guess, and half its gradient with respect to
+velocities."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Placement:
 
     Attributes:
         state: the consistent state.
-        moved_q, moved_v: how far q and v were moved, largest entry.
+        moved_q, moved_v: largest change of an entry of q and of v.
         violation_before, violation_after: dimensionless position violation.
         velocity_violation_before, velocity_violation_after: velocity residual relative to the
             speed.
@@ -64,17 +65,18 @@ def place(
     """Project a state onto its constraints by corrections of least norm in the mass metric.
     Violations are measured by `scales`, or those of the dynamics.
 
-    Position: Newton steps `q ← q ⊖ A⊕φ`, damped where that does as well, halved while the violation
-    does not fall, until round-off stops them. Velocity: `v ← v − A⊕ψ` until v no longer changes.
+    Position: Newton steps `q ← q ⊖ A⊕φ`, damped if that is as good, halved while the violation does
+    not decrease, until round-off stops them. Velocity: `v ← v − A⊕ψ` until v no longer changes.
 
-    Each correction is least, not their sum. Where `apart` gives the displacement from the guess,
-    `(q, M) → dᵀ M d` and half its gradient by velocities, q goes on to where it is least.
+    Each correction has least norm, but not their sum. If `apart` gives the displacement from the
+    guess, `(q, M) → dᵀ M d` and half its gradient with respect to velocities, q continues to the
+    minimum of this displacement.
     """
     scales = dynamics.scales if scales is None else scales
     assert scales is not None
     length, inverse_length = np.asarray(scales.row_length), float(scales.inverse_length)
     holonomic, moving = dynamics.constraints.position_rows, dynamics.constraints.velocity_rows
-    unit = 1 / typical_units(np, length)  # a row that is absent counts by the longest one
+    unit = 1 / typical_units(np, length)  # an absent row counts with the longest length
 
     def distance(at: ModelEvaluation) -> float:
         return float(np.linalg.norm(np.asarray(at.phi) / unit[holonomic]))
@@ -99,7 +101,7 @@ def place(
     onto = functools.partial(_onto_positions, dynamics, length, inverse_length, distance)
     begun = host_state(q, v, state.t), at
     q, at, damped = onto(*begun, MARGIN)
-    # the valley that damped steps lead into may be too long
+    # the valley along which damped steps descend may be too long
     if damped and violation(at) > CONVERGED:
         plain, there, _ = onto(*begun, 0.0)
         if distance(there) < distance(at):
@@ -140,16 +142,16 @@ def _onto_positions(
     at: ModelEvaluation,
     mistrust: float,
 ) -> tuple[Any, ModelEvaluation, bool]:
-    """Newton steps onto φ = 0: q, the functions there, and whether any step was damped.
+    """Take Newton steps onto φ = 0. Return q, the functions there, and whether any step was damped.
 
     Args:
         length, inverse_length: of the scales.
-        distance: how far off the functions at a state are.
-        state, at: where they begin, and the functions there.
+        distance: size of the position residual of an evaluation.
+        state, at: initial state, and the functions there.
         mistrust: `MARGIN`, or 0 for undamped steps.
     """
     holonomic, q, v, t = dynamics.constraints.position_rows, state.q, state.v, state.t
-    # without the curvature, which is 0 where all constraints are linear
+    # without the curvature, which is 0 if all constraints are linear
     held, size, damped = length[holonomic], distance(at), False
     for _ in range(100 if len(holonomic) else 0):
         violation, last = inverse_length * size, size
@@ -158,12 +160,12 @@ def _onto_positions(
         rows = metric.rows(rows_of(at.A)[holonomic], held, held, PLACED)
         phi = np.asarray(at.phi)
         step = rows.correct(phi)
-        # near the constraints a full step fails by round-off only
+        # near the constraints a full step fails because of round-off only
         tried = [(0.5**halving * step, size) for halving in range(1 if near else HALVINGS)]
-        # rows that depend on each other along a direction on the constraints have a singular value
-        # there of about the violation where they are off them, and a Newton step of the size of the
-        # mechanism: a step that does not trust such singular values goes first. Of a singular
-        # configuration, where they are meant, it leaves more of the violation
+        # Rows that depend on each other along a direction on the constraints have there, off the
+        # constraints, a singular value of about the violation, and the Newton step has the size of
+        # the mechanism: a step that does not trust such singular values is tried first. At a
+        # singular configuration, where they are real, it leaves more of the violation.
         careful = step if near else rows.correct(phi, min(mistrust * violation, 1 / MARGIN))
         if not np.array_equal(careful, step):
             tried = [(careful, 0.2 * size), *tried]
@@ -174,8 +176,8 @@ def _onto_positions(
                 q, at, size = trial, there, distance(there)
                 damped = damped or change is careful is not step
                 break
-        # Newton's iteration leaves a quarter even at a singular configuration; round-off falls by
-        # chance
+        # Newton's iteration leaves a quarter even at a singular configuration; round-off decreases
+        # by chance
         if not better or size == 0 or (near and size > 0.5 * last):
             break
     return q, at, damped
@@ -190,13 +192,13 @@ def _nearest(
     violation: Callable[[ModelEvaluation], float],
     apart: Apart,
 ) -> tuple[Any, ModelEvaluation]:
-    """Steps along φ = 0 down the gradient of the displacement from the guess, to where it is held
-    by constraints only.
+    """Descend along φ = 0 the gradient of the displacement from the guess, until constraints
+    balance it.
 
     Args:
-        state, at: where they begin, and the functions there.
+        state, at: initial state, and the functions there.
         length: of the scales.
-        onto: `_onto_positions` from a state on.
+        onto: `_onto_positions` from a state.
         violation: of φ, dimensionless.
         apart: as in `place`.
     """
@@ -210,11 +212,11 @@ def _nearest(
         short = ROUND_OFF * np.max(np.abs(q), initial=0.0)
         if np.max(np.abs(along), initial=0.0) <= short:
             break
-        # the square of the displacement is the least to AGREEMENT²
+        # the square of the displacement is minimal to AGREEMENT²
         if metric.speed(along) <= AGREEMENT * np.sqrt(square):
             break
         if before is not None:
-            # what the last step changed tells the curvature along it, as in the secant method
+            # the change in the last step gives the curvature along it, as in the secant method
             step, old = before
             curvature = step @ (metric.M @ (along - old))
             gain = step @ (metric.M @ step) / curvature if curvature > 0 else 1.0
@@ -234,12 +236,12 @@ def _nearest(
 def _onto_velocities(
     dynamics: Dynamics, state: State, at: ModelEvaluation, length: np.ndarray
 ) -> tuple[Any, ModelEvaluation]:
-    """Newton steps onto ψ = 0: v, and the functions there. The first step solves ψ linear in v;
-    more are for what is not. Arguments as in `_onto_positions`.
+    """Take Newton steps onto ψ = 0. Return v, and the functions there. The first step solves a ψ
+    that is linear in v; more are for nonlinear ones. The arguments are those of `_onto_positions`.
     """
     v = state.v
     moving = dynamics.constraints.velocity_rows
-    # more than two matter only where constraints are nonlinear in v
+    # more than two steps matter only if constraints are nonlinear in v
     for _ in range(20 if len(moving) else 0):
         metric = metric_of(at.M, at.A, dynamics.singular_mass)
         rows = metric.rows(rows_of(at.A)[moving], length[moving], length[moving], PLACED)
@@ -252,7 +254,7 @@ def _onto_velocities(
 
 
 def _distance(x, y) -> float:
-    """The largest difference of two arrays, on the host: JAX would compile three programs for
-    it.
+    """Return the largest difference of two arrays, on the host: JAX would compile three programs
+    for it.
     """
     return float(np.max(np.abs(np.asarray(x) - np.asarray(y)), initial=0.0))

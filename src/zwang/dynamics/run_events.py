@@ -11,11 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.compile.compatibility import depends_on
 from zwang.compile.hints import shared_code
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.vector_field import (
     HELD_OFF,
-    HELD_ON,
     STRAIGHT,
     ConstrainedVectorField,
     direction_of,
@@ -32,19 +32,19 @@ from zwang.thresholds import CONVERGED, ROUND_OFF
 
 class Events(Record):
     """Events of a run as one vector-valued function: stop conditions, the conditions of switches,
-    then gaps and dry frictions that may change how they are held.
+    then mode changes of gaps and dry frictions.
 
     Attributes:
         stops: `(q, v, t, p)` → a number; an event wherever it crosses zero.
         conditions: conditions of switches; an event where one rises through zero.
-        loose: how many gaps and dry frictions there are.
-        span: length of the run [s], of one with gaps or dry frictions.
+        loose: number of gaps and dry frictions.
+        span: length of the run [s], if there are gaps or dry frictions.
         rtol: relative error of a step of such a run.
-        arrived: a sliding velocity in space that would be zero within this part of the run is zero:
-            ten times the shortest step of a run.
-        off_line: part of the error of a step by which sliding may be off a straight line before it
-            turns: to turn from a slower start is stiff, as its direction follows the force within a
-            time m |s| / μN.
+        arrived: a sliding velocity in space that would be zero within this part of the run counts
+            as zero: ten times the shortest step of a run.
+        off_line: part of the error of a step by which sliding may deviate from a straight line
+            before it turns: turning from a slower start is stiff, because its direction follows the
+            force within a time m |s| / μN.
     """
 
     arrived, off_line = 1e-12, 0.1
@@ -73,43 +73,55 @@ class Events(Record):
 
     def peaks(
         self, flow: ConstrainedVectorField, controller_state
-    ) -> Callable[[Array, Array], Array] | None:
-        """(t, y) → what rises where an open gap closes; −inf of all others, None without gaps."""
+    ) -> tuple[Callable[[Array, Array], Array], bool] | None:
+        """Return (t, y) → function that rises through zero where an open gap closes or a condition
+        of the state is met, −inf for all other events, and whether positions alone determine it;
+        None without gaps and conditions.
+        """
         gaps = flow.dynamics.constraints.one_sided_rows
-        if not len(gaps):
+        if not len(gaps) and not self.conditions:
             return None
-        assert flow.switched is not None
-        closed = controller_state[flow.switched[gaps]] > HELD_OFF
         first = len(self.stops) + len(self.conditions)
 
         def values(t, y):
-            s = flow.state(t, y)
-            beyond = flow.dynamics.constraints.beyond(s.q, s.t, flow.dynamics.p)
-            open_values = jnp.where(closed, -jnp.inf, _closing(flow.dynamics, s, beyond))
-            others = jnp.full(len(self.rising), -jnp.inf)
-            return others.at[first : first + len(gaps)].set(open_values)
+            s, dynamics = flow.state(t, y), flow.dynamics
+            found = jnp.full(len(self.rising), -jnp.inf)
+            for k, condition in enumerate(self.conditions, len(self.stops)):
+                if not condition.needs_multipliers(s, dynamics):
+                    found = found.at[k].set(condition(s, dynamics.p, _no_multipliers(dynamics)))
+            if not len(gaps):
+                return found
+            assert flow.switched is not None
+            closed = controller_state[flow.switched[gaps]] > HELD_OFF
+            beyond = dynamics.constraints.beyond(s.q, s.t, dynamics.p)
+            open_values = jnp.where(closed, -jnp.inf, _closing(dynamics, s, beyond))
+            return found.at[first : first + len(gaps)].set(open_values)
 
-        return values
+        return values, not self.conditions
 
     def forces(
         self, flow: ConstrainedVectorField, controller_state
     ) -> tuple[Callable[[Array, Array], Array], Array] | None:
-        """(t, y) → what rises where a closed gap or a friction that sticks lets go, −inf of all
-        others, and whether there is one and nothing slides; None where every gap is open.
+        """Return (t, y) → function that rises through zero where a closed gap, a sticking friction
+        or a constraint that switches off changes its mode, −inf for all other events, and whether
+        there is one; None if every gap is open and no constraint switches off.
         """
-        if not self.loose or flow.open:
+        holds, first = jnp.zeros(len(self.rising), bool), len(self.stops)
+        for k, x in enumerate(self.conditions, first):
+            holds = holds.at[k].set(bool(x.off) & (controller_state[x.switch] == x.off))
+        if self.loose and not flow.open:
+            assert flow.switched is not None
+            c = flow.dynamics.constraints
+            rows = [*c.one_sided_rows, *(x.rows.start for x in c.frictions)]
+            modes = controller_state[flow.switched[np.array(rows, int)]]
+            holds = holds.at[first + len(self.conditions) :].set(modes > HELD_OFF)
+        elif not any(x.off for x in self.conditions):
             return None
-        assert flow.switched is not None
-        c, first = flow.dynamics.constraints, len(self.rising) - self.loose
-        rows = [*c.one_sided_rows, *(x.rows.start for x in c.frictions)]
-        modes = controller_state[flow.switched[np.array(rows, int)]]
-        held, still = modes > HELD_OFF, jnp.all((modes == HELD_OFF) | (modes == HELD_ON))
-        holds = jnp.zeros(len(self.rising), bool).at[first:].set(held)
 
         def values(t, y):
             return jnp.where(holds, self(flow, controller_state, t, y), -jnp.inf)
 
-        return values, jnp.any(held) & still
+        return values, jnp.any(holds)
 
     def values(self, flow: ConstrainedVectorField, controller_state, t, y) -> Float[Array, " e"]:
         s, dynamics = flow.state(jnp.asarray(t), jnp.asarray(y)), flow.dynamics
@@ -119,10 +131,10 @@ class Events(Record):
             dynamics = held.dynamics
         values = [f(s.q, s.v, s.t, dynamics.p) for f in self.stops]
         multipliers = free = jnp.zeros(0)
-        # multipliers cost a factorization, which only conditions that switch off need
+        # multipliers cost a factorization, which only conditions to switch off need
         if self.loose or needing:
-            none = jnp.zeros(dynamics.constraints.m), jnp.zeros(())
-            # and gaps while one of them, or a friction, is not open
+            none = _no_multipliers(dynamics), jnp.zeros(())
+            # and modes, while one of the gaps or frictions is active
             needed = jnp.any(controller_state[len(controller_state) - self.loose :] != HELD_OFF)
             found = lambda: forces_at(dynamics, s)
             spared = flow.open and not needing
@@ -130,7 +142,8 @@ class Events(Record):
                 none if spared else jax.lax.cond(needed | needing, found, lambda: none)
             )
         for condition in self.conditions:
-            # a switch that already stands so has nothing to wait for; zero neither rises nor falls
+            # a switch that is already in that position waits for nothing; zero neither rises nor
+            # falls
             waiting = controller_state[condition.switch] == condition.off
             values.append(jnp.where(waiting, condition(s, dynamics.p, multipliers), 0.0))
         if self.loose:
@@ -145,16 +158,17 @@ def _event_values(events: Events, flow: ConstrainedVectorField, controller_state
 
 
 def _loosening(events: Events, flow, dynamics: Dynamics, s: State, forces, modes) -> list:
-    """What rises through zero where a gap or a dry friction changes how it is held:
+    """Return the functions that rise through zero where a gap or a dry friction changes its mode:
 
-    −g    of a gap that is open          |λ| − μ₀ N   of a friction that sticks
-    −λ    of one that is closed          ∓s           of one that slides
+    −g    of an open gap          |λ| − μ₀ N   of a sticking friction
+    −λ    of a closed gap         ∓s           of a sliding friction
 
-    A gap does not close beyond its ends, and lets go where it comes to one.
+    A gap does not close beyond the ends of its surface, and opens where it reaches one.
 
-    In space, what slides straight on does so as in the plane, or begins to turn where that is
-    farther off than a step may be (`_off_line`). |s| of one that turns comes to zero without a
-    change of sign: `δ |ṡ| − |s|` rises, δ an `instant`, while |s| falls.
+    In space, sliding straight on has the event of sliding in the plane, or begins to turn where it
+    deviates from the line by more than a step may (`_off_line`). For sliding that turns, |s|
+    reaches zero without a change of sign: `δ |ṡ| − |s|` rises, with δ an `instant`, while |s|
+    decreases.
     """
     c, switched = dynamics.constraints, flow.switched
     multipliers, free = forces
@@ -175,7 +189,7 @@ def _loosening(events: Events, flow, dynamics: Dynamics, s: State, forces, modes
     if turning:
         step_error = events.off_line * (mass.size(s.v) + jnp.sqrt(jnp.mean(jnp.abs(mass.diag()))))
         step_error = step_error * (0.0 if events.rtol is None else events.rtol)
-    # once for all of them, by the code of a step: it solves for the reactions of what slides
+    # once for all of them, by the code of a step, which includes the reactions of sliding frictions
     y, held = jnp.concatenate([s.q, s.v]), replace(flow, dynamics=dynamics, switched=None)
     acceleration = held.rate(s.t, y)[len(s.q) :] if turning else None
     for x in c.frictions:
@@ -189,7 +203,7 @@ def _loosening(events: Events, flow, dynamics: Dynamics, s: State, forces, modes
             arrives = jnp.where(direction_of(mode) != 0, left - length(slip), -1.0)
             angle = straight_angle(mode)
             along = jnp.stack([jnp.cos(angle), jnp.sin(angle)])
-            # friction may be the only force there is; a motion along a line is exact to round-off
+            # friction may be the only force; a motion along a line is exact up to round-off
             band = 10 * (jnp.max(force_band[x.rows]) + CONVERGED * jnp.abs(limit))
             across, row = length(multipliers[x.rows]), jnp.max(size[x.rows])
             off = jnp.where(across > band, _off_line(slip, change, across, limit, row), 0.0)
@@ -198,27 +212,31 @@ def _loosening(events: Events, flow, dynamics: Dynamics, s: State, forces, modes
         else:
             slip = x.law.sliding_velocity(s.q, s.v, s.t, dynamics.p)[0]
             arrives = -direction_of(mode) * slip
-        # it gives on until something else lets go
+        # it remains at its limit until another mode changes
         arrives = jnp.where(is_spent(mode), -1.0, arrives)
         values.append(jnp.where(mode > HELD_OFF, over, arrives))
     return values
 
 
+def _no_multipliers(dynamics: Dynamics) -> Float[Array, " m"]:
+    return jnp.zeros(dynamics.constraints.m)
+
+
 def _lengths(dynamics: Dynamics) -> Array:
-    """Lengths of all rows in the mass metric, 1 of those without one."""
+    """Return the lengths of all rows in the mass metric, 1 for rows without one."""
     assert dynamics.scales is not None
     length = dynamics.scales.row_length
     return jnp.where(length > 0, length, 1.0)
 
 
 def _closing(dynamics: Dynamics, s: State, beyond) -> Array:
-    """Function that rises through zero where an open gap closes within its ends."""
+    """Return the function that rises through zero where an open gap closes within its ends."""
     p, c = dynamics.p, dynamics.constraints
     mass, gaps = dynamics.mass_as_given(s), c.one_sided_rows
     size = _lengths(dynamics)
-    # of one unit of a coordinate in the mass metric
+    # per unit of a coordinate in the mass metric
     gradient = size * jnp.sqrt(jnp.mean(jnp.abs(mass.diag())))
-    # a gap that is open closes where it is below the round-off of the largest coordinate
+    # an open gap closes where it is below the round-off of the largest coordinate
     band = ROUND_OFF * gradient * jnp.max(jnp.abs(s.q))
     one_way = np.isin(np.arange(c.m), c.nonholonomic_rows)
     if np.any(one_way[gaps]):
@@ -228,9 +246,10 @@ def _closing(dynamics: Dynamics, s: State, beyond) -> Array:
 
 
 def _off_line(slip, change, across, limit, row) -> Array:
-    """How far off a sliding velocity is that is held on a line, while a force across it of less
-    than μN would turn it by the angle of both: by that part of it across, and along by what the
-    friction along has been too large since it began.
+    """Return the error of a sliding velocity that is kept on a straight line. A force across the
+    line, of less than μN, would turn it by the angle of the force to the friction: the velocity is
+    in error across the line by this part of it, and along the line by the excess of the friction
+    since sliding began.
     """
     angle = across / jnp.where(limit > 0, jnp.abs(limit), 1.0)
     pace = length(change)
@@ -244,7 +263,7 @@ class SwitchCondition(Record):
     Attributes:
         function: `(q, v, t, p)`, and to switch off `(q, v, t, p, multipliers)` with those of the
             switched rows → a number.
-        switch: which switch of the run; rows: where its rows begin and end.
+        switch: index of the switch in the run; rows: begin and end of its rows.
         off: 1 if it switches off, 0 if on.
     """
 
@@ -253,7 +272,12 @@ class SwitchCondition(Record):
     rows: tuple[int, int] = field(static=True)
     off: int = field(static=True)
 
+    def needs_multipliers(self, s: State, dynamics: Dynamics) -> bool:
+        """Return whether multipliers can change its number."""
+        number = lambda x: self(s, dynamics.p, x)
+        return bool(self.off) and depends_on(number, _no_multipliers(dynamics))
+
     def __call__(self, s: State, p, multipliers: Float[Array, " m"]):
-        """Its number at a state; of all multipliers only a condition to switch off asks."""
+        """Return its value at a state; only a condition to switch off uses multipliers."""
         own = (multipliers[slice(*self.rows)],) if self.off else ()
         return self.function(s.q, s.v, s.t, p, *own)

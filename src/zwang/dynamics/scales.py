@@ -30,37 +30,37 @@ NEIGHBOURS = (0, 1, -1)
 
 
 def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
-    """Scales of a motion that starts at a state (`_measured`), with a length of 0 for rows that are
-    round-off and not short by their units alone.
+    """Return the scales of a motion that starts at a state (`_measured`), with a length of 0 for
+    rows that are round-off and not short because of their units.
     """
     found = _measured(dynamics, s, span)
     here = evaluate(dynamics, s)
     A, length = rows_of(here.A), np.asarray(found.row_length)
     length = np.array(of_typical_length(dynamics, s, A, length))
     if len(gaps := dynamics.constraints.one_sided_rows):
-        # a gap that turns far faster than the motion, as that of a pin in its hole, is none the
-        # longer for it: what counts as closed is a part of its length
+        # a gap that turns far faster than the motion, as that of a pin in its hole, keeps its own
+        # length, because the limit below which it counts as closed is relative to that length
         own = metric_of(here.M, here.A, dynamics.singular_mass).lengths(A)[gaps]
         length[gaps] = np.where(own > ALL_BUT_ZERO * length[gaps], own, length[gaps])
-    # both tangents of a disk alike, or least norm would depend on their axes
+    # one length for both tangents of a disk, or the least norm would depend on their axes
     for x in dynamics.constraints.frictions:
         length[x.rows] = np.max(length[x.rows])
     return replace(found, row_length=length)
 
 
 def _measured(dynamics: Dynamics, s: State, span: float) -> Scales:
-    """Typical row lengths and curvature near a state, from A and from the quadratic form of each
-    row's Hessian.
+    """Measure typical row lengths and curvature near a state, from A and from the quadratic form of
+    each row's Hessian.
 
     For eight fixed random directions w of unit variance in the mass metric, `½ (b(w) + b(−w)) −
     b(0) = −wᵀHᵢ w`, whose root mean square estimates ‖Hᵢ‖. The typical curvature is the median of
-    ‖Hᵢ‖/‖Aᵢ‖; a row that is short at this state but curved is given the length that it has nearby.
+    ‖Hᵢ‖/‖Aᵢ‖. A row that is short at this state but curved gets the length that it has nearby.
 
-    Rows may be short at this state only, as those of a slender body's hinge are along its arm: then
-    they seem to turn far faster than the motion itself, and their lengths are those one radius of
-    the motion's curvature away (`neighbourhood`).
+    Rows may be short at this state only, as the rows of a slender body's hinge along its arm: they
+    then seem to turn far faster than the motion itself, and their lengths one radius of the
+    motion's curvature away are used (`neighbourhood`).
 
-    Linear constraints have no curvature: their violation is measured against the extent of the
+    Linear constraints have no curvature: their violation is measured relative to the extent of the
     motion within `span` seconds (`extent_of`).
     """
     here = evaluate(dynamics, s)
@@ -69,8 +69,8 @@ def _measured(dynamics: Dynamics, s: State, span: float) -> Scales:
     length = metric.lengths(rows)
     directions = (metric.W @ directions_of(dynamics.system.nv).T).T
 
-    # what is even in w is quadratic: constant and linear parts of b drop out; where there is no
-    # linear part along one random direction, there is none along the others
+    # The part that is even in w is quadratic: constant and linear parts of b cancel. If there is no
+    # linear part along one random direction, there is none along the others.
     asked = np.vstack([np.zeros_like(directions[:1]), -directions[:1], directions])
     rates = lambda w: np.asarray(evaluate_along(dynamics, s, w).b)
     still, back, *b = rates(asked)
@@ -103,7 +103,7 @@ def _measured(dynamics: Dynamics, s: State, span: float) -> Scales:
     lengths = np.stack([metric.lengths(A) for metric, A in places])
     typical, residual = beside(np, lengths)
     nearby = scales_of(np, typical, curved, extent)
-    if not is_curved_beside(nearby, scales):  # what follows factors the rows at each place
+    if not is_curved_beside(nearby, scales):  # the rest factors the rows at each place
         return scales
     reach = np.stack(
         [m.speed(m.rows(A, typical, threshold=PLACED).correct(residual)) for m, A in places]
@@ -112,87 +112,90 @@ def _measured(dynamics: Dynamics, s: State, span: float) -> Scales:
 
 
 def tangent_of(xp, speed, along, rows: int):
-    """A tangent direction of unit variance, from a random one that may be short by chance."""
+    """Return a tangent direction of unit variance, from a random one that may be short by
+    chance.
+    """
     size = speed(along)
     unit = np.sqrt(max(len(along) - rows, 1)) / xp.where(size > 0, size, 1.0)
     return along * xp.where(size > 0, unit, 1.0)
 
 
 def neighbourhood(xp, turning, rows: int, extent):
-    """How far along a tangent direction of unit variance a motion has changed its direction: one
-    radius of its curvature, which is what the rows' correction `turning` for that direction comes
-    to per row, and at most the extent of the motion.
+    """Return the distance along a tangent direction of unit variance within which a motion changes
+    its direction: one radius of its curvature, which is the correction `turning` of the rows for
+    that direction per row, and at most the extent of the motion.
     """
     radius = np.sqrt(rows) / xp.where(turning > 0, turning, 1.0)
     return xp.where(turning > 0, xp.minimum(radius, extent), extent)
 
 
 def beside(xp, lengths):
-    """Root mean square of row lengths at a state and at its neighbours, from those at each of them,
-    shape (places, m); and a random residual of that size.
+    """Return the root mean square of row lengths at a state and at its neighbours, from those at
+    each of them, shape (places, m), and a random residual of that size.
     """
     typical = xp.sqrt(xp.mean(xp.where(xp.isfinite(lengths), lengths, lengths[0]) ** 2, axis=0))
     return typical, typical * np.random.default_rng(1992).standard_normal(lengths.shape[1])
 
 
 def are_typical(xp, nearby: Scales, here: Scales, lengths, reach):
-    """Return whether scales with the lengths of the neighbours are to be used in place of those
-    here.
+    """Return whether scales with the lengths of the neighbours are to replace those of the state.
 
     Args:
         nearby, here: both.
-        lengths: of the rows, here and at the neighbours, shape (places, m).
-        reach: size of the correction that a residual takes at each place, shape (places,): it says
-            whether the rows there hold the rank that they have here (`MARGIN`).
+        lengths: of the rows, at the state and at the neighbours, shape (places, m).
+        reach: size of the correction for a residual at each place, shape (places,): it shows
+            whether the rows have the same rank there as at the state (`MARGIN`).
     """
     there = xp.max(reach[1:], initial=0.0, where=xp.isfinite(reach[1:]))
     typical, _ = beside(xp, lengths)
-    # beside its own length the round-off of φ would be an error of the size of the mechanism
+    # relative to its own length the round-off of φ would be an error of the size of the mechanism
     lost = xp.any((lengths[0] > 0) & (lengths[0] < ALL_BUT_ZERO * typical))
     held = (reach[0] <= MARGIN * there) | lost
     return held & is_curved_beside(nearby, here)
 
 
 def is_curved_beside(nearby: Scales, here: Scales):
-    """Return whether rows turn so much faster here than their lengths at the neighbours say that
-    those here may not be typical.
+    """Return whether rows turn so much faster here than their lengths at the neighbours indicate
+    that the lengths here may not be typical.
     """
     return here.curvature > UNTYPICAL * nearby.curvature
 
 
 @functools.lru_cache(maxsize=8)
 def directions_of(nv: int) -> np.ndarray:
-    """The eight directions of unit variance of `measure`, shape (8, nv)."""
+    """Return the eight directions of unit variance of `measure`, shape (8, nv)."""
     found = np.random.default_rng(1992).standard_normal((8, nv))
     found.flags.writeable = False
     return found
 
 
 def extent_of(xp, place, speed, acceleration, unit, span):
-    """Size of a motion in the mass metric [m √kg …]: where it is, how far its speed carries it
-    within `span` seconds, and how far its free acceleration does; one unit of a typical coordinate
-    if nothing moves at the start.
+    """Return the size of a motion in the mass metric [m √kg …]: the size of its coordinates, the
+    distance at its speed within `span` seconds, and that of its free acceleration; one unit of a
+    typical coordinate if nothing moves at the start.
     """
     extent = place + speed * span + 0.5 * acceleration * span**2
     return xp.where(extent > 1e-12 * unit, extent, unit)
 
 
 def size_of(xp, q, unit):
-    """Size of coordinates that are not those of the velocities (a quaternion's), in the metric."""
+    """Return the size of coordinates whose rates are not velocities (a quaternion's), in the
+    metric.
+    """
     return xp.max(xp.abs(q), initial=0.0) * unit
 
 
 def scales_of(xp, length, curved, extent) -> Scales:
-    """Scales from row lengths (m,), `wᵀHᵢw` of the directions (8, m) and the extent of the motion,
-    with the functions of `xp`: NumPy's or JAX's.
+    """Return the scales from row lengths (m,), `wᵀHᵢw` of the directions (8, m) and the extent of
+    the motion, with the functions of `xp`: NumPy's or JAX's.
     """
     if not len(length):
         return Scales(length, xp.zeros(()), xp.zeros(()))
     hessian = xp.sqrt(xp.mean(curved**2, axis=0) / 2)
-    # a row that vanishes here has no curvature of its own and is left out of the median
+    # a row that vanishes here has no curvature of its own and is excluded from the median
     ratio = xp.where(length > 0, hessian / xp.where(length > 0, length, 1.0), 0.0)
     known = ratio > 1e-12 * xp.max(ratio, initial=0.0)
-    # the median by hand: that of NumPy takes as long as all the rest
+    # the median is computed directly, because that of NumPy takes as long as everything else
     count, ranked = xp.sum(known), xp.sort(xp.where(known, ratio, xp.inf))
     middle = 0.5 * (ranked[xp.maximum(count - 1, 0) // 2] + ranked[count // 2])
     curvature = xp.where(count > 0, middle, 0.0)

@@ -1,4 +1,4 @@
-"""Sparse structure of a model, found once from its functions."""
+"""Sparse structure of a model, determined once from its functions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ POINTS, ATTEMPTS = 3, 8
 tried to find finite constraints.
 """
 TESTS = 16
-"""Products per call while entries are looked for."""
+"""Number of products per call while entries are searched."""
 SPARSE_ROWS = 120
 """Number of rows from which on a model is examined for sparsity. A step of n-four-bar, in processor
 time, is as fast either way at 44 rows, 1.5 times faster sparse at 80 and 2.2 times at 122; but its
@@ -40,21 +40,19 @@ program takes 7 s more to compile at 122 rows, about what a run of 10 s gains th
 only where a model runs often (`pseudoinverse=zw.methods.Sparse()`).
 """
 NATIVE_SPARSE_ROWS = 300
-"""The same in native code, where zeros of the structure of A cost nothing on the dense path either:
-an acceleration of 33 bodies of n-four-bar takes 12 µs dense and 41 µs sparse, of 65 bodies 25 and
-85 to 140 µs, of a lattice of 220 rods 57 and 789 µs, and compiles in a third of the time.
-"""
+"""The same for native code, where structural zeros of A cost nothing on the dense path either: an
+acceleration of 33 bodies of n-four-bar takes 12 µs dense and 41 µs sparse, of 65 bodies 25 and 85
+to 140 µs, of a lattice of 220 rods 57 and 789 µs, and compiles in a third of the time."""
 FEW_ENTRIES = 2048
-"""Entries of A up to which native code stays on the dense path whatever the number of rows: it has
-half as many instructions as on the sparse one. 201 bodies of n-four-bar, 602 rows with 2004
-entries, take 0.30 s of a processor in place of 0.39 for a run of 0.5 s, 0.7 in place of 1.6 for one
-of 5 s, and 14.7 in place of 17.6 before they move for the first time.
-"""
+"""Number of entries of A up to which native code uses the dense path whatever the number of rows,
+because it has half as many instructions as the sparse one. 201 bodies of n-four-bar, 602 rows with
+2004 entries, take 0.30 s of processor time instead of 0.39 for a run of 0.5 s, 0.7 instead of 1.6
+for one of 5 s, and 14.7 instead of 17.6 before their first motion."""
 
 
 class Structure(AbstractStructure):
     """Structural nonzeros of A, and the order of elimination of `A M⁻¹ Aᵀ`; for implicit methods
-    also what a Newton step needs.
+    also the structure of a Newton step.
     """
 
     layout: Layout
@@ -83,8 +81,8 @@ class Structure(AbstractStructure):
         return self.outside(self.matrix(constraints, s, p), constraints.product(s.q, s.v, s.t, p))
 
     def outside(self, A: SparseMatrix, product: Callable) -> Float[Array, ""]:
-        """Relative difference between `A w` by entries and by differentiation, along a fixed random
-        w.
+        """Return the relative difference between `A w` by entries and by differentiation, along a
+        fixed random w.
         """
         w = probe(A.shape[1])
         true = product(w)
@@ -92,12 +90,12 @@ class Structure(AbstractStructure):
 
 
 def probe(nv: int) -> Float[Array, " nv"]:
-    """A fixed random vector."""
+    """Return a fixed random vector."""
     return jax.random.normal(jax.random.key(1687), (nv,), dtype=float)
 
 
 def relative(difference: Array, true: Array) -> Float[Array, ""]:
-    """Size of a difference relative to what is true."""
+    """Return the size of a difference relative to the true value."""
     size = jnp.linalg.norm(true)
     return jnp.linalg.norm(difference) / jnp.where(size > 0, size, 1.0)
 
@@ -114,7 +112,7 @@ _FOUND: ByIdentity[Sparsity] = ByIdentity()
 
 
 def sparsity_of(model: Any) -> Sparsity:
-    """The sparsity of a `zw.Model`, which is found once for its constraints."""
+    """Return the sparsity of a `zw.Model`, which is determined once for its constraints."""
     constraints = model.constraints
     if (known := _FOUND.get(constraints)) is None:
         known = _FOUND.keep(constraints, Sparsity(model.system, constraints, model.parameters()))
@@ -122,22 +120,24 @@ def sparsity_of(model: Any) -> Sparsity:
 
 
 def in_native_code(implicit: bool) -> bool:
-    """Return whether native code will solve for the rows of a model; an `implicit` method solves
-    for nv unknowns beside them.
+    """Return whether native code will solve for the rows of a model; an `implicit` method also
+    solves for nv unknowns.
     """
     return not implicit and (is_native() or (is_native_wanted() and trace_state_clean()))
 
 
 def fewest_sparse_rows(implicit: bool = False) -> int:
-    """Number of rows from which on a model is examined for sparsity, for what will execute it."""
+    """Return the number of rows from which on a model is examined for sparsity, for the engine that
+    will execute it.
+    """
     return NATIVE_SPARSE_ROWS if in_native_code(implicit) else SPARSE_ROWS
 
 
 class Sparsity:
-    """The structure of one model, found when it is first asked for.
+    """The structure of one model, determined on first request.
 
     Args:
-        system, constraints, p: the model's; entries are looked for with parameters near these.
+        system, constraints, p: the model's; entries are searched with parameters near these.
     """
 
     def __init__(self, system: System, constraints: Constraints, p: PyTree):
@@ -145,14 +145,14 @@ class Sparsity:
 
     @cached_property
     def structure(self) -> Structure | None:
-        """None if the mass matrix is dense, if rows are too full, or if the constraints are finite
-        at no random state.
+        """The structure; None if the mass matrix is dense, if rows are too full, or if the
+        constraints are finite at no random state.
         """
         if self._entries is None:
             return None
         with (
             jax.ensure_compile_time_eval()
-        ):  # it may be asked for first while a function of the model is being compiled
+        ):  # the first request may come while a function of the model is being compiled
             row, block, layout = self._entries
             return Structure(
                 layout, plan(row, block, np.asarray(layout.color), layout.shape, layout.size)
@@ -160,8 +160,8 @@ class Sparsity:
 
     @cached_property
     def newton(self) -> NewtonPlan | None:
-        """Return the structure for a Newton step of an implicit method; None without a structure,
-        or if forces have too full rows.
+        """The structure for a Newton step of an implicit method; None without a structure, or if
+        the rows of forces are too full.
         """
         if self._entries is None:
             return None
@@ -176,22 +176,22 @@ class Sparsity:
 
     @cached_property
     def _entries(self) -> _Entries | None:
-        """Entries of A."""
+        """Return the entries of A."""
         if self._block_size is None or self._constraints.m == 0:
             return None
         with jax.ensure_compile_time_eval():
             return self._found(self._products, self._constraints.m)
 
     def _found(self, products: Callable, m: int) -> _Entries | None:
-        """Entries that a matrix of m rows has at any of `states`, from its products."""
+        """Return the entries that a matrix of m rows has at any of `states`, from its products."""
         size = self._block_size
         assert size is not None
         blocks, shape, layout = self._system.nv // size, (m, self._system.nv), None
         row, block = np.zeros(0, int), np.zeros(0, int)
-        # at several states, as an entry may be zero at one of them
+        # at several states, because an entry may be zero at one of them
         for state in self.states:
             product = self._product_at(products, state)
-            # one product shows that the entries found before are all; finding them takes many
+            # one product verifies that the known entries are complete; finding them takes many
             if layout is not None and self._complete(layout, product):
                 continue
             found = detect(product, m, blocks, size)
@@ -211,13 +211,14 @@ class Sparsity:
         w = probe(layout.shape[1])
         true = product(np.asarray(w)[None])[0]
         known = layout.matrix(jnp.asarray(product(np.asarray(layout.tests())))) @ w
-        # largest relative difference of `A w` by entries and by differentiation along a random w;
-        # more shows that an entry is missing
+        # largest relative difference of `A w` by entries and by differentiation along a random w; a
+        # larger one shows that an entry is missing
         return bool(relative(known - true, true) <= AGREEMENT)
 
     def pays(self, implicit: bool = False) -> bool:
         """Return whether the sparse path is the faster one, from the size of the model and of the
-        factor, for what will execute it; an `implicit` method solves for nv unknowns beside them.
+        factor, for the engine that will execute it; an `implicit` method also solves for nv
+        unknowns.
         """
         if self._constraints.m < fewest_sparse_rows(implicit):
             return False
@@ -227,7 +228,7 @@ class Sparsity:
 
     @cached_property
     def _is_short(self) -> bool:
-        """True if A has so few entries that straight code of the dense path is short."""
+        """True if A has so few entries that unrolled code of the dense path is short."""
         c = self._constraints
         return c.m <= FEW_ENTRIES and bool(np.count_nonzero(c.pattern) <= FEW_ENTRIES)
 
@@ -241,12 +242,12 @@ class Sparsity:
 
     @cached_property
     def states(self) -> list[tuple]:
-        """Random states where all products are finite; parameters are moved a little, so that one
-        that is 0 hides nothing.
+        """Return random states at which all products are finite. Parameters are perturbed, so that
+        a parameter of 0 hides no entry.
         """
         random, found = np.random.default_rng(1788), []
         for attempt in range(ATTEMPTS):
-            # the later half takes parameters as they are: moved ones may make no sense to the model
+            # the later half takes parameters unchanged: perturbed ones may be invalid for the model
             spread = 0.1 * (attempt < ATTEMPTS // 2)
             p = jax.tree_util.tree_map(
                 lambda x, s=spread: x * (1 + s * random.random(x.shape)) + s * (x == 0), self._p
@@ -263,12 +264,12 @@ class Sparsity:
         return found
 
     def product_at(self, state) -> Callable[[np.ndarray], np.ndarray]:
-        """`w ↦ A w` at one of `states`, for several w as rows."""
+        """Return `w ↦ A w` at one of `states`, for several w as rows."""
         return self._product_at(self._products, state)
 
     @staticmethod
     def _product_at(products: Callable, state) -> Callable[[np.ndarray], np.ndarray]:
-        """The same for any matrix."""
+        """Return the same for any matrix."""
 
         def product(w):
             parts = []
@@ -288,7 +289,7 @@ class Sparsity:
 
     @cached_property
     def _forces(self) -> Callable:
-        """`w ↦ F_q N w + F_v w`, for several w as rows."""
+        """Return `w ↦ F_q N w + F_v w`, for several w as rows."""
         system = self._system
 
         def products(q, v, t, p, w):

@@ -1,11 +1,11 @@
 """Tangents of motions through a configuration, by second-order analysis.
 
-Where the rows of A lose rank, a direction u of ker A is tangent to a motion only if accelerations
-can follow, `A v̇ = b(u)`, that is
+Where the rows of A lose rank, a direction u of ker A is tangent to a motion only if an acceleration
+satisfies `A v̇ = b(u)`, that is
 
     Lᵀ b(u) = 0       L: a basis of the left null space of A
 
-quadratic forms on ker A whose real zeros are the tangent cone up to second order.
+These are quadratic forms on ker A, whose real zeros are the tangent cone up to second order.
 
 Reference: Müller (2016), Local kinematic analysis of closed-loop linkages: mobility, singularities,
 and shakiness, J. Mech. Robot. 8, 041013; Chen (2011), The order of local mobility of mechanisms,
@@ -28,12 +28,13 @@ from zwang.equations.state import host_state
 from zwang.thresholds import ALL_BUT_ZERO, LAST_DIGIT, MARGIN, RESOLVED, ROOT_OF_ROUND_OFF
 
 STARTS = 300
-"""Random directions from which Newton's iteration looks for all zeros of the quadratic forms."""
+"""Number of random directions from which Newton's iteration searches the zeros of the quadratic
+forms."""
 MOST_TANGENTS = 64
-"""Number of tangents above which they are taken for a continuum."""
+"""Largest number of tangents; more count as a continuum."""
 MOST_JUDGED = 600
-"""Velocities of a model above which branches are not looked for by a run itself: it takes factors
-of full matrices."""
+"""Largest number of velocities of a model for which a run identifies branches, because this takes
+factors of full matrices."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,8 +42,8 @@ class TangentCone:
     """The tangents at a configuration.
 
     Attributes:
-        tangents: velocities along them, of kinetic energy ½, shape (n, nv); each runs along
-            −tangent, too. None of them where they form a continuum.
+        tangents: velocities along them, of kinetic energy ½, shape (n, nv); each stands for
+            −tangent as well. Empty if they form a continuum.
         isolated: whether there are finitely many.
         rank: of A.
         mass: M, shape (nv, nv), with the metric of the rows added where M may be singular.
@@ -54,7 +55,9 @@ class TangentCone:
     mass: np.ndarray
 
     def taken(self, v: np.ndarray) -> tuple[int, float]:
-        """The tangent nearest to a velocity that is not zero, and the angle between them [rad]."""
+        """Return the index of the tangent nearest to a nonzero velocity, and the angle between them
+        [rad].
+        """
         speed = np.sqrt(v @ self.mass @ v)
         cosine = np.abs(self.tangents @ self.mass @ v) / speed
         best = int(np.argmax(cosine))
@@ -62,7 +65,7 @@ class TangentCone:
 
 
 def may_branch(dynamics: Dynamics) -> bool:
-    """Return whether branches are looked for in a model: of holonomic rows that hold all the time,
+    """Return whether branches are identified in a model: if its rows are holonomic, always active,
     and not too many.
     """
     constraints = dynamics.constraints
@@ -74,40 +77,42 @@ def may_branch(dynamics: Dynamics) -> bool:
 
 
 def tangent_cone(dynamics: Dynamics, q, t) -> TangentCone:
-    """The tangents of all motions through a configuration of a model with holonomic rows."""
+    """Return the tangents of all motions through a configuration of a model with holonomic rows."""
     nv = dynamics.system.nv
     metric, rank, kernel, left = kernels(dynamics, q, t)
     across = metric.W @ np.random.default_rng(1855).standard_normal(nv)
     directions, isolated = zeros_of(_forms(dynamics, q, t, kernel, left, across), nv - rank)
-    # by their velocities, as the kernel's basis is turned by round-off and the order must not be
+    # in the order of their velocities, because round-off rotates the basis of the kernel
     tangents = sorted((kernel @ u for u in directions), key=_leading)
     return TangentCone(np.array(tangents).reshape(-1, nv), isolated, rank, metric.M)
 
 
 def kernels(dynamics: Dynamics, q, t) -> tuple[Metric, int, np.ndarray, np.ndarray]:
-    """The metric, the rank of A, a basis K of its kernel, and L of its left null space."""
+    """Return the metric, the rank of A, a basis K of its kernel, and L of its left null space."""
     here = evaluated(dynamics, q, np.zeros(dynamics.system.nv), t)
     metric = dense_metric(here.M, here.A if dynamics.singular_mass else None)
     length = _lengths(dynamics, q, t, metric)
-    # where all rows vanish, they are none of them long
+    # an absolute threshold: where all rows vanish, none of them counts as long
     split = Decomposition(here.A @ metric.W / length[:, None], ALL_BUT_ZERO, least=1 / MARGIN)
     return metric, split.rank, metric.W @ split.kernel, split.left_kernel / length[:, None]
 
 
 def _leading(tangent: np.ndarray) -> tuple:
-    """Sizes of velocities relative to the largest, those of the first coordinates first."""
+    """Return the sizes of velocities relative to the largest, those of the first coordinates
+    first.
+    """
     return tuple(np.round(-np.abs(tangent) / np.max(np.abs(tangent)), 3))
 
 
 def evaluated(dynamics: Dynamics, q, v, t) -> ModelEvaluation:
-    """The model's functions with A and M as full arrays."""
+    """Return the model's functions with A and M as full arrays."""
     at = evaluate(dynamics, host_state(q, v, t))
     return at._replace(A=dense_rows(at.A), M=dense_mass(np.asarray(at.M)))
 
 
 def _lengths(dynamics: Dynamics, q, t, metric) -> np.ndarray:
-    """Greatest length of each row in the mass metric here and nearby: a row that vanishes at the
-    configuration must not be blown up.
+    """Return the largest length of each row in the mass metric here and nearby: a row that vanishes
+    at the configuration must not be scaled up.
     """
     random, nv = np.random.default_rng(8), dynamics.system.nv
     size = np.zeros(dynamics.constraints.m)
@@ -120,9 +125,9 @@ def _lengths(dynamics: Dynamics, q, t, metric) -> np.ndarray:
 def _forms(
     dynamics: Dynamics, q, t, kernel: np.ndarray, left: np.ndarray, across: np.ndarray
 ) -> np.ndarray:
-    """Symmetric matrices of Lᵀ b(K u), shape (forms, k, k); those that vanish are left out. Along
-    the velocity `across`, which is not in the kernel, b has its terms: those along the kernel may
-    all be round-off, as they are of slides.
+    """Return the symmetric matrices of Lᵀ b(K u), shape (forms, k, k), without those that vanish.
+    The size of the terms of b is measured along the velocity `across`, which is not in the kernel:
+    along the kernel they may all be round-off, as for slides.
     """
     k, nothing = kernel.shape[1], np.zeros(len(kernel))
     rates = lambda w: np.asarray(evaluate_along(dynamics, host_state(q, nothing, t), w).b)
@@ -138,7 +143,9 @@ def _forms(
 
 
 def zeros_of(forms: np.ndarray, k: int) -> tuple[list[np.ndarray], bool]:
-    """Unit vectors u with uᵀ Q u = 0 for all forms, one of ±u each; whether they are isolated."""
+    """Return the unit vectors u with uᵀ Q u = 0 for all forms, one of ±u each, and whether they are
+    isolated.
+    """
     if k == 0:
         return [], True
     if k == 1:
@@ -146,13 +153,13 @@ def zeros_of(forms: np.ndarray, k: int) -> tuple[list[np.ndarray], bool]:
     if not len(forms):
         return [], False
     forms = forms / np.max(np.abs(forms), axis=(1, 2), keepdims=True)
-    if k == 2:  # zeros of the first form at which all others vanish, too
+    if k == 2:  # zeros of the first form at which all others vanish
         units = zeros_of_form(forms[0], double=ROOT_OF_ROUND_OFF)
         small = np.sqrt(ROOT_OF_ROUND_OFF)
         found = [u for u in units if np.max(np.abs(u @ forms @ u)) < small]
     else:
-        # of fewer equations than unknowns whose gradients are independent, zeros are a continuum;
-        # few directions tell whether there is a regular one
+        # with fewer equations than unknowns and independent gradients, zeros form a continuum; few
+        # directions suffice to find a regular one
         free = len(forms) + 1 < k
         if free and any(_is_regular(forms, u) for u in _by_newton(forms, k, 8)):
             return [], False
@@ -164,14 +171,14 @@ def zeros_of(forms: np.ndarray, k: int) -> tuple[list[np.ndarray], bool]:
 
 def _is_regular(forms: np.ndarray, u: np.ndarray) -> bool:
     """Return whether the gradients of the forms and of the length are independent at a zero of unit
-    length, which is known to the root of the round-off where it is a double one.
+    length, whose error is the square root of round-off if it is a double one.
     """
     gradients = np.vstack([forms @ u, u])
     return Decomposition(gradients, np.sqrt(ROOT_OF_ROUND_OFF)).rank == len(gradients)
 
 
 def _by_newton(forms: np.ndarray, k: int, starts: int) -> list[np.ndarray]:
-    """Zeros that random directions lead to, all at once."""
+    """Return the zeros to which random directions converge, all at once."""
     u = np.random.default_rng(2016).standard_normal((starts, k))
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     running = np.arange(starts)
@@ -185,8 +192,9 @@ def _by_newton(forms: np.ndarray, k: int, starts: int) -> list[np.ndarray]:
         size = np.linalg.norm(step, axis=1)
         at = at - step * np.minimum(1.0, 0.5 / np.maximum(size, 1e-300))[:, None]
         u[running] = at / np.linalg.norm(at, axis=1, keepdims=True)
-        # a double zero ends at the root of the round-off, about which further steps wander
-        # round-off of a quadratic form of entries up to 1 at a unit vector
+        # The error of a double zero ends at the square root of round-off, where further steps
+        # fluctuate. The limit is the round-off of a quadratic form with entries up to 1 at a unit
+        # vector.
         unsolved = np.max(np.abs(value), axis=1) > LAST_DIGIT
         running = running[(size >= 1e-15) & unsolved]
         if not len(running):

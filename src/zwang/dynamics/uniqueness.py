@@ -1,10 +1,11 @@
-"""What the equations of motion determine at a state: each multiplier, each force, the motion.
+"""Uniqueness of the solution of the equations of motion at a state: multipliers, forces, motion.
 
     Aᵀλ = Aᵀ(λ + n)  for Aᵀn = 0      multipliers with a part in such an n are not unique,
-    Aᵢᵀnᵢ ≠ 0                         nor is the force of constraint i where this holds,
+    Aᵢᵀnᵢ ≠ 0                         nor is the force of constraint i where this is true,
     (I − A⊕A) M⁻¹ ∂c/∂λ n ≠ 0         nor is the motion, as friction c depends on λ
 
-Rows that let go share forces within limits (`zwang.simulation.sharing`), which may determine more.
+Rows of inequalities and dry friction share forces within limits (`zwang.simulation.sharing`), which
+may determine more.
 
 Reference: Frączek and Wojtyra (2011), On the unique solvability of a direct dynamics problem for
 mechanisms with redundant constraints and Coulomb friction in joints, Mech. Mach. Theory 46,
@@ -27,12 +28,12 @@ from zwang.thresholds import ALL_BUT_ZERO
 
 
 class Uniqueness(NamedTuple):
-    """What is determined at a state.
+    """Uniqueness at a state.
 
     Attributes:
-        multipliers: of each row, shape (m,); true of a row that does not act.
+        multipliers: of each row, shape (m,); true for an inactive row.
         forces: of each constraint in their order, shape (constraints,).
-        motion: whether the acceleration is.
+        motion: whether the acceleration is unique.
     """
 
     multipliers: np.ndarray
@@ -41,12 +42,12 @@ class Uniqueness(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether all of it is."""
+        """Whether everything is unique."""
         return self.motion and bool(np.all(self.multipliers))
 
 
 def uniqueness_at(dynamics: Dynamics, s: State) -> Uniqueness:
-    """What the equations that hold determine at a state, by the rank of their rows."""
+    """Return the uniqueness of the solution at a state, from the rank of the active rows."""
     at, c = evaluate(dynamics, s), dynamics.constraints
     A, slices = dense_rows(at.A), list(c.row_slices.values())
     metric = dense_metric(at.M, A if dynamics.singular_mass else None)
@@ -67,7 +68,7 @@ def uniqueness_at(dynamics: Dynamics, s: State) -> Uniqueness:
     ways = np.zeros((c.m, c.m))
     ways[: share.shape[1], acting] = rows.dependencies.T
     friction = {k: np.asarray(x) for k, x in _friction_along(dynamics, s, ways).items()}
-    # what another friction of this way turns into is round-off
+    # a change below this is the round-off of other frictions, for the same change of multipliers
     sizes = {k: np.array([metric.size(x) for x in change]) for k, change in friction.items()}
     least = ALL_BUT_ZERO * np.max(list(sizes.values()), initial=0.0)
     unique |= {k: unique[k] and bool(np.all(size <= least)) for k, size in sizes.items()}
@@ -77,7 +78,7 @@ def uniqueness_at(dynamics: Dynamics, s: State) -> Uniqueness:
 
 @model_program
 def _friction_along(dynamics: Dynamics, s: State, ways) -> dict:
-    """Change of each friction, shape (ways, nv), with multipliers."""
+    """Return the change of each friction along `ways` of the multipliers, shape (ways, nv)."""
     eq = dynamics.equation_at(s)
     acting = dynamics.reaction(eq, eq.multipliers).multipliers
     friction = lambda x: dynamics.nonideal_forces(eq, x)

@@ -1,4 +1,4 @@
-"""Motion of a model as the flow that an integrator integrates, with y = (q, v) as one vector."""
+"""The motion of a model as a vector field for integrators, with y = (q, v) as one vector."""
 
 from __future__ import annotations
 
@@ -27,27 +27,30 @@ from zwang.objects.record import Record, field, replace
 from zwang.stepping.manifold import Landing
 
 HELD_OFF, HELD_ON, SLIDES_FORWARD, SLIDES_BACKWARD = 0.0, 1.0, -1.0, -2.0
-"""How a row is held that may let go: not at all, as an equation, or as friction that slides along s
-or against it. Friction of a contact in space that turns slides forward, whatever the direction of
-s; one that slides straight on has `STRAIGHT` less the angle of its direction."""
+"""Modes of a gap or a dry friction: inactive, active as an equation, or friction that slides along
+s or against it. Friction of a contact in space that turns has the mode of sliding forward, whatever
+the direction of s; friction that slides straight on has the mode `STRAIGHT` minus the angle of its
+direction."""
 STRAIGHT = -3.0
 SPENT = -10
-"""Friction that gives all it may against a direction, while other rows hold its slip at zero, has
-this less the angle of that."""
+"""Friction at its limit along a direction, while other rows keep its slip at zero, has the mode
+`SPENT` minus the angle of that direction."""
 
 
 def direction_of(mode):
-    """The direction along s in which friction slides that is held so: 1, −1, or 0 of any other."""
+    """Return the direction along s in which friction of a mode slides: 1, −1, or 0 for any other
+    mode.
+    """
     return (mode == SLIDES_FORWARD) * 1.0 - (mode == SLIDES_BACKWARD)
 
 
 def straight_angle(mode):
-    """Angle of the direction in which friction in space slides straight on."""
+    """Return the angle of the direction in which friction in space slides straight on."""
     return STRAIGHT - mode
 
 
 def is_spent(mode):
-    """Return whether friction gives all it may while other rows hold its slip at zero."""
+    """Return whether friction is at its limit while other rows keep its slip at zero."""
     return mode <= SPENT
 
 
@@ -56,20 +59,21 @@ class ConstrainedVectorField(Record):
 
     Attributes:
         dynamics: the equation of motion, with its scales measured.
-        drift: how drift is treated.
+        drift: the drift treatment.
         target: violation that counts as zero after a projection.
-        sampler: what changes the control at instants, or None.
-        switched: for each row the switch (`zw.Switch`) that it hangs on, or −1, shape (m,); None
-            without switches. The controller state of a run is then how each of them is held
-            (`HELD_ON` and the others), shape (switches,); each gap and each dry friction is one.
-        open: whether every gap is open and no dry friction is loaded: a program of its own, in
-            which a step has no rows for them.
-        left_out: how many rows of the model are left out, as they are open.
-        towards_rest: longest step where friction in space turns, in times |s|/|ṡ|: within about
-            that time s turns, and the friction with it; one that comes to zero does so in some
-            thirty steps.
-        follows: the same in times m |s|/μN, within which s follows the force: explicit methods are
-            not stable beyond some three, which shows in no error of a step once |s| is below that.
+        sampler: changes the control at sampling instants, or None.
+        switched: for each row the index of its switch (`zw.Switch`), or −1, shape (m,); None
+            without switches. The controller state of a run then consists of the modes (`HELD_ON`
+            and the others), shape (switches,); each gap and each dry friction counts as a switch.
+        open: whether every gap is open and no dry friction is loaded; steps are then computed by a
+            separate program without their rows.
+        left_out: number of rows of the model that are omitted because they are open.
+        towards_rest: longest step while friction in space turns, in units of |s|/|ṡ|: within about
+            that time s turns, and the friction with it; a sliding velocity that tends to zero
+            reaches it in some thirty steps.
+        follows: the same in units of m |s|/μN, the time within which s follows the force: explicit
+            methods are unstable above about three, which the error estimate of a step does not show
+            once |s| is below that.
     """
 
     towards_rest, follows = 0.7, 2.0
@@ -91,12 +95,12 @@ class ConstrainedVectorField(Record):
         return replace(self, open=bool(np.all(held == HELD_OFF)))
 
     def with_input(self, held: Float[Array, " k"]) -> ConstrainedVectorField:
-        """The flow while a sampler holds its control, or while some switches are on."""
+        """Return the flow while a sampler holds its control, or with the modes of switches."""
         if self.open:
             return self._without_loose().with_input(held)
         if self.switched is not None:
-            # rows that are off stay and are zero, so that nothing is compiled anew; on the host by
-            # NumPy, as JAX would compile each operation
+            # inactive rows remain and are zero, so that nothing is compiled again; on the host by
+            # NumPy, because JAX would compile each operation
             xp = np if is_concrete((held, self.switched)) else jnp
             modes = xp.asarray(held)
             spent = is_spent(modes)
@@ -109,8 +113,8 @@ class ConstrainedVectorField(Record):
             of_plane = [x for x in self.dynamics.constraints.frictions if x.in_space]
             second = [x.rows.start + 1 for x in of_plane]
             if second:
-                # what gives all it may along a direction holds across it, or what is held by some
-                # of many such contacts alone could turn about them
+                # friction at its limit along a direction remains active across it: contacts held
+                # only by several such frictions could otherwise turn about them
                 rows = np.isin(np.arange(len(on)), [x.indices for x in of_plane])
                 on = on | (rows & (self.switched >= 0) & spent[self.switched])
                 angle = straight_angle(modes)[self.switched]
@@ -127,7 +131,7 @@ class ConstrainedVectorField(Record):
         return replace(self, dynamics=replace(self.dynamics, law=law))
 
     def _without_loose(self) -> ConstrainedVectorField:
-        """The flow without what may let go."""
+        """Return the flow without gaps and dry frictions."""
         dynamics, c = self.dynamics, self.dynamics.constraints
         kept = c.rows_where(lambda level: not level.lets_go)
         members = [x for x in c.members if not x.level.lets_go]
@@ -136,13 +140,15 @@ class ConstrainedVectorField(Record):
             scales = replace(scales, row_length=scales.row_length[kept])
         constraints = Constraints(members, c.system, dynamics.p)
         dynamics = replace(dynamics, constraints=constraints, scales=scales)
-        # numbers, and not traced, so that they are known to a program: which rows a switch has
+        # concrete numbers, not traced, so that a program knows which rows a switch has
         switched = None if self.switched is None else self.switched[kept]
         changes = {"switched": switched, "open": False, "left_out": c.m - len(kept)}
         return replace(self, dynamics=dynamics, **changes)
 
     def held_input(self, controller_state) -> Float[Array, " k"]:
-        """The control that a sampler holds, or which switches are on; empty without either."""
+        """Return the control that a sampler holds, or the modes of switches; empty without
+        either.
+        """
         if self.switched is not None:
             return controller_state
         if self.sampler is None:
@@ -158,7 +164,7 @@ class ConstrainedVectorField(Record):
         )
 
     def update_sample(self, due, t, y, controller_state):
-        """The controller state from (t, y) on, if a change is due."""
+        """Return the controller state from (t, y) on, if a change is due."""
         if (sampler := self.sampler) is None:
             return controller_state
         updated = lambda m: sampler.update_sample(self.state(t, y), m)
@@ -178,7 +184,7 @@ class ConstrainedVectorField(Record):
         return State(*self.split(y), t)
 
     def rate(self, t, y):
-        # false, but no constant: the code of a stage serves here as well
+        # false, but not a constant: the code of a stage is reused here
         return self.rate_and_residual(t, y, jnp.isnan(t))[0]
 
     @property
@@ -186,8 +192,8 @@ class ConstrainedVectorField(Record):
         return self.drift.keeps_clear and self.dynamics.constraints.m > 0
 
     def rate_and_residual(self, t, y, asked: Bool[Array, ""] | bool = True):
-        """`ẏ` and the residual of `A v̇ = b` (`Dynamics.residual`) if `asked`, else the smallest
-        singular value of the rows, where stages keep clear of small ones, or 0.
+        """Return `ẏ` and the residual of `A v̇ = b` (`Dynamics.residual`) if `asked`; otherwise the
+        smallest singular value of the rows if stages avoid small ones, or 0.
         """
         return _rate(self.drift, self.dynamics, t, y, jnp.asarray(asked, bool))
 
@@ -196,7 +202,9 @@ class ConstrainedVectorField(Record):
         return landing._replace(log_det=landing.log_det + self.left_out * np.log(VOLUME_DAMPING))
 
     def longest_step(self, t, y) -> Float[Array, ""] | None:
-        """How long a step may be where friction in space slides (`towards_rest`) [s], or None."""
+        """Return the upper limit of a step while friction in space slides (`towards_rest`) [s], or
+        None.
+        """
         c = self.dynamics.constraints
         if c.sliding is None or not any(x.in_space for x in c.frictions):
             return None
@@ -224,37 +232,37 @@ class ConstrainedVectorField(Record):
         return self.dynamics.missed(self.state(t, y))
 
     def free_acceleration(self, t, q):
-        """`a = M⁻¹F` at rest."""
+        """Return `a = M⁻¹F` at rest."""
         dynamics, s = self.dynamics, State(q, jnp.zeros(self.dynamics.system.nv), t)
         return dynamics.mass_as_given(s).solve(dynamics.applied_force(s))
 
     def normals(self, t, q):
-        """`r ↦ A⊕ r` of position constraints."""
+        """Return `r ↦ A⊕ r` of position constraints."""
         dynamics, s = self.dynamics, State(q, jnp.zeros(self.dynamics.system.nv), t)
         return dynamics.gauss_at(s).correct
 
     def position_residual(self, t, q):
-        """`φ` and its size, free of units."""
+        """Return `φ` and its dimensionless size."""
         phi = self.dynamics.position_residual(State(q, jnp.zeros(self.dynamics.system.nv), t))
         return phi, self.dynamics.violation(phi)
 
     def velocity_residual(self, t, q, v):
-        """`ψ`."""
+        """Return `ψ`."""
         return self.dynamics.velocity_residual(State(q, v, t))
 
     def speed(self, t, q, v):
-        """`√(vᵀMv)`."""
+        """Return `√(vᵀMv)`."""
         return self.dynamics.mass_as_given(State(q, v, t)).size(v)
 
     def newton(self, t, y, step):
-        """`r ↦ δẏ` of one Newton step on `ẏ = f(t, y + step·ẏ)`, f without the constraints'
-        curvature and n of `q̇ = N v + n`:
+        """Return `r ↦ δẏ` of one Newton step on `ẏ = f(t, y + step·ẏ)`, with f without the
+        constraints' curvature and n of `q̇ = N v + n`:
 
             δv̇ = r_v + u,    δq̇ = r_q + step N δv̇,
             K u + Aᵀλ = step F_q r_q + X r_v,    A u = 0,
             K = M − X,       X = step F_v + step² F_q N
 
-        By the sparse factor of K and A if the model's structure is known, else by an nv × nv
+        It uses the sparse factor of K and A if the model's structure is known, else an nv × nv
         matrix.
         """
         dynamics, s = self.dynamics, self.state(t, y)
@@ -285,14 +293,14 @@ class ConstrainedVectorField(Record):
         return solve
 
 
-# Programs of a motion call these, whose code is made once for all of them.
+# Programs of a motion call these functions, whose code is generated once for all of them.
 
 
 @shared_code
 def _rate(drift: AbstractDrift, dynamics: Dynamics, t, y, asked):
     nq = dynamics.system.nq
     rate = drift.rate(dynamics, State(y[:nq], y[nq:], t))
-    # of a stage in thirteen, and a tenth of its time
+    # needed in one stage of thirteen, and a tenth of its time
     left = lambda: dynamics.residual(rate.equation, rate.v)
     least = rate.equation.gauss.least_singular_value if drift.keeps_clear else lambda: jnp.zeros(())
     return jnp.concatenate([rate.q, rate.v]), jax.lax.cond(asked, left, least)
@@ -315,7 +323,7 @@ def _landing(drift: AbstractDrift, dynamics: Dynamics, t, y, error, target) -> L
 
 
 def forces_at(dynamics: Dynamics, s: State) -> tuple[Array, Array]:
-    """λ of all rows, and the size of what moves the free system."""
+    """Return λ of all rows, and the size of the applied force in the metric of M⁻¹."""
     eq = dynamics.equation_at(s)
     return _multipliers(dynamics, eq), jnp.sqrt(jnp.abs(eq.free_acceleration @ eq.force))
 
@@ -326,8 +334,8 @@ class Acting(NamedTuple):
     Attributes:
         acceleration: v̇, shape (nv,).
         multipliers: λ of each constraint by name.
-        shares: generalized force of each constraint by name, `Aᵀλ` of its rows and what it
-            impresses, shape (nv,).
+        shares: generalized force of each constraint by name, `Aᵀλ` of its rows plus its impressed
+            force, shape (nv,).
         control: u, shape (nu,); empty without control.
         params: parameters.
     """

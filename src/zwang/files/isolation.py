@@ -26,8 +26,8 @@ def scratch_folder() -> Iterator[Path]:
     """Create a temporary folder for the output of another program.
 
     Raises:
-        OutputError: one sentence, if the folder cannot be made, or if the disk is full; errors of
-            files written elsewhere meanwhile must be reported on their own.
+        OutputError: one sentence, if the folder cannot be created, or if the disk is full; errors
+            of files written elsewhere meanwhile must be reported separately.
     """
     try:
         made = tempfile.TemporaryDirectory(prefix="zwang-")
@@ -56,10 +56,10 @@ def refuse_full(said: str) -> None:
 
 
 def run_isolated(program: Path, arguments: Sequence[str], folder: Path, shown: str) -> None:
-    """Run a Python file in a process of its own.
+    """Run a Python file in a separate process.
 
-    The file has to limit its own memory (`zwang` is not imported there, which would take longer
-    than the work); its time is limited here.
+    The file must limit its own memory (`zwang` is not imported there, because the import would take
+    longer than the work); its time is limited here.
 
     Args:
         program: the file; its folder is not on its import path.

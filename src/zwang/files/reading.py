@@ -20,7 +20,7 @@ KINDS = {
 
 
 def is_file(path: Path | str) -> bool:
-    """Return whether a regular file exists; False also for names that no file can have."""
+    """Return True if a regular file exists; False also for names that no file can have."""
     # `Path.is_file` raises for names that are too long.
     return os.path.isfile(path)
 

@@ -66,7 +66,7 @@ class _Reader:
         self.parser.CharacterDataHandler = self.builder.data
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Open an element, and refuse what exceeds a limit."""
+        """Open an element, and refuse content that exceeds a limit."""
         self.depth, self.number = self.depth + 1, self.number + 1
         if self.depth > limit("xml_depth"):
             raise ModelError(

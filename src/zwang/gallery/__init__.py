@@ -1,9 +1,9 @@
-"""Ready models, each with a start, a duration, figures and, where one is known, its exact solution.
+"""Ready models, each with an initial state, a duration, figures and, if known, its exact solution.
 
-A member is one file: a Python file that states its `ENTRY` and has a function `build`, or a
-mechanism file in `mechanisms/`. `zwang list` shows all of them.
+Each model is one file: a Python file with an `ENTRY` and a function `build`, or a mechanism file in
+`mechanisms/`. `zwang list` shows all of them.
 
-`index/` lists them with their settings and imports no JAX; `load` builds one:
+`index/` lists them with their settings without importing JAX; `load` builds one:
 
     example = zw.gallery.load("five-bar", angle=60.0)
     run = example.run(rtol=1e-10)
@@ -22,7 +22,7 @@ from zwang.inputs.suggestions import did_you_mean
 from zwang.objects.provenance import Source, remember
 
 LARGEST = 100_000
-"""Bodies, stages or loops of a model, at most: what is larger is a slip rather than a model."""
+"""Largest number of bodies, stages or loops of a model; a larger number is probably a mistake."""
 
 
 def load(name: str, **settings) -> Example:
@@ -33,12 +33,12 @@ def load(name: str, **settings) -> Example:
         settings: settings that differ from their defaults (`ENTRIES[name].settings`).
 
     Raises:
-        ModelError: for an unknown name or setting, or a value that makes no sense.
+        ModelError: for an unknown name or setting, or an invalid value.
 
     Example:
         >>> run = load("n-four-bar", N=3).run()
     """
-    # the list of models imports nothing slow
+    # imported here, because the list of models must not import slow modules
     from zwang.inputs.arguments import count, label, number
     from zwang.inputs.arrays import require_float64
 

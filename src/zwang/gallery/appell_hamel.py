@@ -1,11 +1,12 @@
-"""A particle whose climb is tied to its ground speed: a constraint nonlinear in the velocities.
+"""A particle whose vertical speed is proportional to its horizontal speed: a constraint nonlinear
+in the velocities.
 
     ẋ² + ẏ² = c² ż²,    F = m (−Ω ẏ, Ω ẋ, −g)
     exact:  ẋ + i ẏ = w exp(i (φ₀ + Ω t)),  ż = ± w/c,  w = w₀ ∓ g c t/(1 + c²)
 
-The force of Ω turns the path without working; with Ω = 0 it is the machine of Appell and Hamel in
-its simplest form. The matrix A = ∂ψ/∂v is Chetaev's. The constraint loses its rank at rest, where
-the run ends.
+The force with Ω turns the path and does no work; with Ω = 0 the model is the simplest form of the
+machine of Appell and Hamel. The matrix A = ∂ψ/∂v follows Chetaev's rule. The constraint loses rank
+at rest, where the run ends.
 
 Source: Appell (1911); Hamel (1949), Theoretische Mechanik, chapter VIII. Units: m, kg, s.
 """

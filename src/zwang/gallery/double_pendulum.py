@@ -2,8 +2,8 @@
 
     two pins, 4 rows on 6 coordinates; M = diag(m, m, m l²/12) per rod
 
-Two degrees of freedom, chaotic where it swings high: no exact solution. Source: textbook. Units: m,
-kg, s.
+Two degrees of freedom; the motion is chaotic at large amplitudes, and no exact solution is known.
+Source: textbook. Units: m, kg, s.
 """
 
 from __future__ import annotations

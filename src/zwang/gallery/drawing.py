@@ -1,4 +1,4 @@
-"""Pictures that several members draw."""
+"""Figures that several models of the gallery share."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from zwang.simulation.results import Run
 
 INSTANT_SHADES = 9
-"""Instants at which a linkage is drawn."""
+"""Number of instants at which a linkage is drawn."""
 PICTURE_HEIGHT = 2.5
-"""Height of a picture that stands beside another [inch]."""
+"""Height of a picture next to another one [inch]."""
 
 
 def one(
     curves: Sequence[Curve], xlabel: str, ylabel: str, *, equal: bool = False, **options
 ) -> Picture:
-    """A picture of one panel, half a page wide; lengths to scale if `equal`; `options` are those of
+    """A picture of one panel, half a page wide, to scale if `equal`; `options` are those of
     `Panel`.
     """
     return Picture(
@@ -33,8 +33,8 @@ def one(
 
 @dataclasses.dataclass(frozen=True)
 class Linkage:
-    """A picture of bars at a few instants of a run, later ones darker, the last one heavy; the
-    viewer draws the same bars.
+    """A picture of bars at several instants of a run, with later ones darker and the last one
+    thick. The viewer draws the same bars.
 
     Attributes:
         bars: coordinates (nq,) → ends of all bars, shape (bars, 2 ends, 2).
@@ -53,7 +53,7 @@ class Linkage:
                 0, len(run.t) - 1
             )
         )
-        # the last instant stands out, the earlier ones fade
+        # the last instant is emphasized, the earlier ones are lighter
         *earlier, last = (np.asarray(self.bars(run.q[sample])) for sample in instants)
         shades = np.linspace(0.12, 0.72, len(instants))
         curves = [
@@ -72,7 +72,7 @@ def curve(x: str, y: str, *, equal: bool = False) -> Callable[[Run], Picture]:
 
     Args:
         x, y: names of coordinates, or of velocities with "d/dt " before them.
-        equal: whether lengths are drawn to scale.
+        equal: draw both axes to one scale.
     """
 
     def draw(run: Run) -> Picture:
@@ -88,8 +88,8 @@ def paths(
     """A picture of the paths of points in a plane, to scale.
 
     Args:
-        points: coordinates (samples, nq) → the places (x, y) of each point, arrays; curves asked
-            for may have fewer samples.
+        points: coordinates (samples, nq) → the positions (x, y) of each point, arrays; prescribed
+            curves may have fewer samples.
         labels: a name for each point.
         axes: names of the two axes.
     """
@@ -105,8 +105,8 @@ def paths(
 
 
 def _column(run: Run, name: str) -> tuple[np.ndarray, str]:
-    """Values at every accepted step, which are denser than the samples where the motion is fast,
-    and the axis label.
+    """Values at every accepted step, which are denser than the samples if the motion is fast, and
+    the axis label.
     """
     system = run.model.system
     if name.startswith("d/dt "):

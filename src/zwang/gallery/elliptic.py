@@ -1,9 +1,10 @@
-"""Jacobi's elliptic functions and the integral that they invert, by the arithmetic-geometric mean.
+"""Jacobi's elliptic functions and the elliptic integral of the first kind, by the
+arithmetic-geometric mean.
 
     u = F(φ, m) = ∫₀^φ dθ / √(1 − m sin²θ),    φ = am(u, m),    0 ≤ m ≤ 1;    K(m) = F(π/2, m)
     sn = sin φ,    cn = cos φ,    dn = √(1 − m sin²φ)
 
-`scipy.special` has both; importing it takes a third of a second, for thirty lines.
+`scipy.special` has both, but importing it takes a third of a second; they need only thirty lines.
 
 Reference: Abramowitz and Stegun (1964), Handbook of Mathematical Functions, 16.4 and 17.6.
 """
@@ -13,12 +14,12 @@ from __future__ import annotations
 import numpy as np
 
 EQUAL_MEANS = 1e-9
-"""Relative difference of the two means at which they are taken as equal: it enters squared."""
+"""Relative difference at which the two means count as equal; it enters the result squared."""
 
 
 def _means(m: float) -> list[tuple[float, float, float]]:
-    """(a, b, c) of each round: a and b the means of those before, c half of their difference; c of
-    the first is √m.
+    """(a, b, c) of each iteration: a and b are the means of the previous ones, c is half of their
+    difference; the first c is √m.
     """
     rounds = [(1.0, np.sqrt(1 - m), np.sqrt(m))]
     while rounds[-1][2] > EQUAL_MEANS * rounds[-1][0]:
@@ -30,7 +31,7 @@ def _means(m: float) -> list[tuple[float, float, float]]:
 def amplitude(u, m: float):
     """φ = am(u, m) [rad] for u of any shape; it counts full turns."""
     if m == 1:
-        # at m = 1 the mean never converges; am is the Gudermannian function there
+        # at m = 1 the iteration does not converge; am is the Gudermannian function there
         return np.arctan(np.sinh(u))
     rounds = _means(m)
     phi = 2.0 ** (len(rounds) - 1) * rounds[-1][0] * np.asarray(u)
@@ -40,8 +41,8 @@ def amplitude(u, m: float):
 
 
 def jacobi(u, m: float):
-    """(sn, cn, dn) at u of any shape; dn as a sum of squares, for what is left of 1 − m sin²φ near
-    m = 1.
+    """(sn, cn, dn) at u of any shape. dn is computed as a sum of squares, because 1 − m sin²φ loses
+    digits near m = 1.
     """
     phi = amplitude(u, m)
     sn, cn = np.sin(phi), np.cos(phi)
@@ -51,11 +52,12 @@ def jacobi(u, m: float):
 def first_kind(phi, m: float):
     """u = F(φ, m) for φ [rad] of any shape."""
     if m == 1:
-        # its inverse
+        # the inverse Gudermannian function
         return np.arcsinh(np.tan(phi))
     rounds, phi = _means(m), np.asarray(phi, float)
     for a, b, _ in rounds[:-1]:
-        # the arctangent is taken near zero and the whole turns are put back, so that u grows with φ
+        # the arctangent is evaluated near zero and whole turns are added, so that u increases with
+        # φ
         turns = np.round(phi / np.pi)
         phi = (
             phi

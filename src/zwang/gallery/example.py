@@ -1,4 +1,4 @@
-"""What a member of the gallery gives."""
+"""The class of a model of the gallery."""
 
 from __future__ import annotations
 
@@ -23,23 +23,24 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Example:
-    """A model with everything that is needed to run it and to look at the result.
+    """A model with all data for its run and for the presentation of the result.
 
     Attributes:
-        model: the model; its parameters are the numbers that the settings gave.
-        q0, v0: start.
-        duration: length of the run [s].
-        description: a sentence or two.
+        model: the model; its parameters follow from the settings.
+        q0, v0: initial state.
+        duration: duration of the run [s].
+        description: one or two sentences.
         rtol: relative error of one step.
-        figures: title → function of a run that draws it, as a `zwang.plots.Picture` or as a
+        figures: title → function of a run that draws the figure, as a `zwang.plots.Picture` or a
             matplotlib figure.
         exact: times (samples,) → exact values (samples,) of coordinates, by name; None if no
-            solution is known. It belongs to the settings, not to parameters changed afterwards.
-        scene: what there is to see in the viewer: the bars of a `Linkage` among the figures by
-            default, None without one.
-        reactions: of a mechanism, a run → what each joint transmits at its samples, by name.
-        simulate: further arguments of `zw.simulate`.
-        mechanism: what the model was made of, if it is a mechanism.
+            solution is known. It is valid for the settings, not for parameters that are changed
+            later.
+        scene: the scene of the viewer; by default the bars of a `Linkage` among the figures, None
+            without one.
+        reactions: for a mechanism, a run → reactions of each joint at its samples, by name.
+        simulate: additional arguments of `zw.simulate`.
+        mechanism: the mechanism that the model was built from, if there is one.
     """
 
     model: Model
@@ -74,11 +75,11 @@ class Example:
         return present("text_of_example", self)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """HTML for a notebook."""
         return present("notebook_of_example", self)
 
     def run(self, **changes) -> Run:
-        """Simulate it; `changes` are arguments of `zw.simulate` that differ."""
+        """Simulate the model; `changes` are arguments of `zw.simulate` with other values."""
         from zwang.simulation.simulate import simulate
 
         options = {"duration": self.duration, "rtol": self.rtol, **self.simulate, **changes}
@@ -94,7 +95,7 @@ class Example:
         return run
 
     def presentation(self, description: str = "") -> Presentation:
-        """What there is to show of a run of it."""
+        """Data for the presentation of a run."""
         from zwang.simulation.results.presentation import Presentation
 
         return Presentation(
@@ -107,8 +108,8 @@ class Example:
         )
 
     def errors(self, run: Run) -> dict[str, float]:
-        """Largest deviation from the exact solution over the samples, by coordinate; empty if none
-        is known.
+        """Largest deviation from the exact solution over the samples, by coordinate; empty if no
+        solution is known.
         """
         if self.exact is None:
             return {}
@@ -120,6 +121,6 @@ class Example:
 
     def error(self, run: Run) -> float:
         """Largest deviation from the exact solution over samples and coordinates, in their units;
-        NaN if none is known.
+        NaN if no solution is known.
         """
         return max(self.errors(run).values(), default=float("nan"))

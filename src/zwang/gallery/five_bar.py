@@ -1,12 +1,12 @@
-"""Three parallel cranks on the ground joined by one coupler, with one degree of freedom although 12
-rows hold 12 coordinates.
+"""Three parallel cranks on the ground joined by one coupler, with one degree of freedom although
+there are 12 rows for 12 coordinates.
 
-    six pins, 12 rows of rank 11; rank 10 where all bars are collinear, a true fork of the motion
+    six pins, 12 rows of rank 11; rank 10 if all bars are collinear, a bifurcation of the motion
     (parallel or crossed)
     exact:  (3 (J + m l²/4) + m₂ l²) θ̈ = −(3 m/2 + m₂) g l cos θ,   coupler angle 0,   l = 1 m
 
-With the default start it passes the collinear configuration about twice a period. Source: de Falco,
-Pennestrì and Vita, An investigation of the influence of pseudoinverse matrix calculations on
+From the default start it passes the collinear configuration about twice per period. Source: de
+Falco, Pennestrì and Vita, An investigation of the influence of pseudoinverse matrix calculations on
 multibody dynamics simulations by means of the Udwadia-Kalaba formulation, Figure 1 (ground pivots
 at 0, 1, 2 m, which the coupler's length implies). Units: m, kg, s.
 """

@@ -1,10 +1,10 @@
-"""A rigid body on which no torque acts.
+"""A rigid body without applied torques.
 
     J ω̇ = −ω × J ω,    q̇ = ½ E(q) ω;   angular momentum in space and energy are constant
 
     exact, I₁ ≤ I₂ ≤ I₃ or the reverse:  ω = (A₁ cn τ, A₂ sn τ, ± A₃ dn τ),  τ linear in time
 
-Started about its middle axis it tumbles (the tennis racket). Source: Landau and Lifshitz,
+Started about its intermediate axis it tumbles (tennis racket theorem). Source: Landau and Lifshitz,
 Mechanics, section 37. Units: m, kg, s.
 """
 
@@ -41,16 +41,16 @@ ENTRY = Entry(
 
 
 def build(*, inertia, spin, mass) -> Example:
-    """The model, started with its axes along those of space."""
+    """The model, started with its axes along the axes of space."""
     J, start = np.asarray(inertia, float), np.asarray(spin, float)
-    # no distribution of mass has other moments
+    # moments of every mass distribution satisfy the triangle inequality
     if np.any(J <= 0) or 2 * J.max() > J.sum() * (1 + 1e-12):
         raise ModelError(
             f"free-body got principal moments {list(J)}; each must be positive and at most the "
             "sum of the other two."
         )
     bodies = RigidBodies([Body("body", mass, tuple(J))], gravity=(0.0, 0.0, 0.0))
-    # of a box with these moments
+    # edges of a box with these moments
     edges = np.sqrt(np.maximum(6 * (J.sum() - 2 * J) / mass, 1e-3 * J.max() / mass))
     names = ("body.qw", "body.qx", "body.qy", "body.qz")
     return Example(
@@ -77,7 +77,8 @@ def angular_velocity(J: np.ndarray, start: np.ndarray, t: np.ndarray) -> np.ndar
         return np.tile(start[:, None], (1, len(t)))  # about a principal axis
     order = np.argsort(J, kind="stable")
     energy2, square = momentum @ start, momentum @ momentum
-    # the angular momentum circles about the axis of the largest moment, or else of the smallest
+    # the angular momentum precesses about the axis of the largest moment, or about that of the
+    # smallest
     if square < energy2 * J[order[1]]:
         order = order[::-1]
     I1, I2, I3 = J[order]
@@ -115,7 +116,7 @@ def attitude(J: np.ndarray, start: np.ndarray, t: np.ndarray) -> np.ndarray:
 
 
 def _polhode(run):
-    """Path of the angular velocity on the ellipsoid of inertia, seen in the body, in parallel
+    """Path of the angular velocity on the inertia ellipsoid in body axes, in parallel
     projection.
     """
     w, J = run.v[:, 3:], np.asarray(run.model.params["inertia"])[0]
@@ -153,8 +154,8 @@ def _on_ball(around, down):
 
 
 def _seen(w):
-    """Points, shape (..., 3), as seen from 30° above and from between the first two axes, shape
-    (..., 2).
+    """Projection of points, shape (..., 3), seen from 30° above and from between the first two
+    axes, shape (..., 2).
     """
     return projected(w, np.pi / 4, np.pi / 6)
 

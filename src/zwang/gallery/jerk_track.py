@@ -1,9 +1,9 @@
-"""A tram on a circular track that moves from rest to rest by a programme of its jerk: variables of
+"""A tram on a circular track that moves from rest to rest with a prescribed jerk: constraints of
 third order.
 
     track       x² + y² = R², differentiated three times
-    programme   s⃛ = τ·r⃛ + ṡ³/R² = j cos ωt,  ω = 2π/T: a relation between third derivatives
-    free        M r⃛ = 0: the least jerk that the relations ask for
+    programme   s⃛ = τ·r⃛ + ṡ³/R² = j cos ωt,  ω = 2π/T, a constraint on third derivatives
+    free        M r⃛ = 0: the least jerk that satisfies the constraints
 
 Exact motion: s = D (ωt − sin ωt) / 2π, with j = D ω²/T. Source: textbook (cycloidal programme).
 Units: m, kg, s.

@@ -1,8 +1,9 @@
 """A blade on ice, level or inclined: a nonholonomic constraint that forbids sliding sideways.
 
-    u · n(θ) = 0,  u the velocity of the edge, n its normal; the center of mass is `offset` a ahead
-    of the edge, I = J + m a² Chaplygin's sleigh, level ice:  u = U tanh(κ t + δ),  θ̇ = W sech(κ t
-    + δ),  U = √(2 E/m),  W = √(2 E/I),  κ = m a U/I
+    u · n(θ) = 0,  u the velocity of the edge, n its normal
+    the center of mass is `offset` a ahead of the edge, I = J + m a²
+    Chaplygin's sleigh, level ice:  u = U tanh(κ t + δ),  θ̇ = W sech(κ t + δ),
+                                    U = √(2 E/m),  W = √(2 E/I),  κ = m a U/I
     a = 0 on a slope α:             θ = θ₀ + ω t,  u = u₀ + (g sin α/ω)(cos θ − cos θ₀)
 
 Source: Neimark and Fufaev (1972), Dynamics of Nonholonomic Systems, chapter II. Units: m, kg, s.

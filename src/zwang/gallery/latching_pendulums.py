@@ -1,12 +1,11 @@
-"""Two uniform rods on one pivot that latch where they meet, and let go of each other at a given
-time.
+"""Two uniform rods on one pivot that latch when they meet, and are released at a given time.
 
     pins       2 rows each, always
-    latch      φ = angle₁ − angle₂, switched on where φ = 0 and off at `release`
+    latch      φ = angle₁ − angle₂, switched on when φ = 0 and off at `release`
     impact     ω = (I₁ω₁ + I₂ω₂) / (I₁ + I₂),  energy lost ½ I₁I₂ / (I₁ + I₂) (ω₁ − ω₂)²
 
-A change of topology. Exact motion: pendulums, apart or together, by elliptic functions from one
-change to the next.
+An example of a change of topology. Exact motion: separate or joined pendulums, by elliptic
+functions between the changes.
 Source: textbook (plastic impact). Units: m, kg, s.
 """
 
@@ -129,7 +128,7 @@ def _angles(t: np.ndarray, angle, inertia, moment, release: float) -> np.ndarray
 
 
 def _picture(run):
-    """Both angles over time, which become one."""
+    """Both angles over time, which coincide while the rods are latched."""
     angles = run.steps.y[:, [2, 5]].T + np.pi / 2
     rods = [Curve(run.steps.t, angle, f"rod {i}") for i, angle in enumerate(angles, start=1)]
     switches = Mark([s.time for s in run.switches], [s.what for s in run.switches])

@@ -1,12 +1,12 @@
-"""A particle driven along a logarithmic spiral by two constraints, which leave it no freedom.
+"""A particle driven along a logarithmic spiral by two constraints, which leave no degree of
+freedom.
 
     M = diag(m, m r²),  F = (m r θ̇² − m g sin θ, −2 m r ṙ θ̇ − m g r cos θ)
     r = exp(0.1 θ),  θ = 30 − t;   exact:  r = exp(3 − t/10)
 
 Source: review of the Udwadia-Kalaba approach, section 8.1. Errata: eq. (9) has M = diag(m, m) with
-    force m (…)/r in the θ row,
-right for the accelerations but not the Lagrangian form; its force along θ is m times an angular
-acceleration. Units: m, kg, s.
+    the force m (…)/r in the θ row. Its accelerations are right, but it is not the Lagrangian form:
+    its force along θ is m times an angular acceleration. Units: m, kg, s.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _place(q):
 
 def _path(run):
     r, theta = run.q.T
-    # the exact curve between samples that may be far apart
+    # the exact curve on a fine grid, because samples may be far apart
     fine = np.interp(np.linspace(0, 1, 1500), np.linspace(0, 1, len(theta)), theta)
     spiral = Curve(
         np.exp(0.1 * fine) * np.cos(fine), np.exp(0.1 * fine) * np.sin(fine), "spiral", width=0.8

@@ -1,13 +1,12 @@
-"""N four-bar loops in a row: N + 1 cranks on the ground, joined by N couplers, all of one length.
+"""N four-bar loops in a row: N + 1 cranks on the ground, joined by N couplers, all of equal length.
 
-    2 (N + 1) + 4 N rows hold 3 (2 N + 1) coordinates; all bars are collinear twice a turn, where N
-    ranks are lost at once
+    2 (N + 1) + 4 N rows for 3 (2 N + 1) coordinates; all bars are collinear twice per turn, where
+    the rank drops by N
     exact:  ((N + 1)/3 + N) m l² θ̈ = −((N + 1)/2 + N) m g l cos θ,   couplers horizontal
 
 Source: IFToMM library of computational benchmark problems, A02 (there N = 2 … 40, upright start,
-    crank tips at 1 m/s); González,
-Dopico, Lugrís and Cuadrado (2006), A benchmarking system for MBS simulation software, Multibody
-Syst. Dyn. 16, 179-190.
+    crank tips at 1 m/s); González, Dopico, Lugrís and Cuadrado (2006), A benchmarking system for
+    MBS simulation software, Multibody Syst. Dyn. 16, 179-190.
 Units: m, kg, s; or mm, g, s, where energies are in nJ.
 """
 
@@ -100,8 +99,8 @@ def build(*, N, length, mass, gravity, speed, units, row_factor, repeat) -> Exam
 
 
 def _pins(bars: PlanarBodies, N: int, row_factor: float, repeat: int) -> list[Holonomic]:
-    """Three groups of pins, `repeat` times; rows times factors from 1/row_factor to row_factor in a
-    fixed disorder.
+    """Three groups of pins, `repeat` times, with rows multiplied by factors from 1/row_factor to
+    row_factor in a fixed random order.
     """
     cranks, couplers = slice(0, N + 1), slice(N + 1, None)
     left, right = np.array([-0.5, 0.0]), np.array([0.5, 0.0])
@@ -126,7 +125,7 @@ def _pins(bars: PlanarBodies, N: int, row_factor: float, repeat: int) -> list[Ho
         "right coupler pins": (right_of_coupler, N),
     }
     rows = 2 * sum(pins for _, pins in groups.values()) * repeat
-    # in random order, so that no group of rows is long or short as a whole
+    # in random order, so that no group of rows is uniformly long or short
     factors = iter(row_factor ** np.random.default_rng(1).permutation(np.linspace(-1.0, 1.0, rows)))
     return [
         Holonomic(

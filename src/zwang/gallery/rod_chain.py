@@ -1,9 +1,9 @@
-"""A chain of N uniform rods that hangs from a pin, in the plane.
+"""A chain of N uniform rods on a pin, in the plane.
 
     N pins, 2 N rows on 3 N coordinates; M = diag(m, m, m l²/12) per rod
 
-N degrees of freedom. All pins are one vectorised function, so that N may be ten thousand. No exact
-solution; energy is kept.
+N degrees of freedom. One vectorized function contains all pins, so that N may be ten thousand. No
+exact solution is known; the energy is constant.
 Source: textbook. Units: m, kg, s.
 """
 
@@ -48,7 +48,7 @@ def build(*, N, length, mass, angle, gravity) -> Example:
             f"rod-chain got N = {N}, length = {length} and mass = {mass}; expected ≥ 1, > 0 and "
             "> 0."
         )
-    # mass and length of the chain stay the same for any number of rods
+    # mass and length of the chain do not depend on the number of rods
     m, l = mass / N, length / N
     rods = PlanarBodies(
         [Body(f"rod {i + 1}", m, m * l**2 / 12) for i in range(N)], gravity=(0.0, -gravity)

@@ -1,4 +1,4 @@
-"""A thin disk that rolls on a plane without slipping.
+"""A thin disk that rolls on a plane without slip.
 
     contact:  z = r √(1 − d_z²),  d the disk's axis in space        holonomic
     rolling:  ṗ + ω × ρ = 0 horizontally,  ρ from the center to the contact point     nonholonomic
@@ -6,8 +6,8 @@
         ω₃ = (J₁ Ω² sin θ cos θ − m g r cos θ)/((J₃ + m r²) Ω sin θ),  the center on a circle of
         radius r |ω₃/Ω|
 
-Six velocities under three rows. Source: Neimark and Fufaev (1972), Dynamics of Nonholonomic
-Systems, chapter II. Units: m, kg, s.
+Six velocities and three rows. Source: Neimark and Fufaev (1972), Dynamics of Nonholonomic Systems,
+chapter II. Units: m, kg, s.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ UP = np.array([0.0, 0.0, 1.0])
 
 
 def build(*, radius, mass, tilt, precession, wobble, gravity) -> Example:
-    """The model in steady motion, disturbed by `wobble` [rad/s], a rate of tilting."""
+    """The model in steady motion with a disturbance `wobble` of the rate of tilt [rad/s]."""
     if precession == 0 or abs(tilt) >= 90:
         raise ModelError(
             f"rolling-disk got tilt = {tilt}° and precession = {precession} rad/s; expected "
@@ -77,7 +77,7 @@ def build(*, radius, mass, tilt, precession, wobble, gravity) -> Example:
     spin = steady_spin(mass, radius, slant, precession, gravity)
     exact = _steady(radius, slant, precession, spin)
     q0 = np.concatenate([exact(np.zeros(1))[name] for name in model.system.coordinates])
-    # in body axes: the tilt about the first, which lies level
+    # in body axes: the tilt is a rotation about the first axis, which is horizontal
     turning = np.array([wobble, precession * np.sin(slant), spin])
     forward = radius * (
         wobble * np.array([0.0, -np.sin(slant), np.cos(slant)]) - spin * np.array([1.0, 0.0, 0.0])
@@ -114,11 +114,11 @@ def steady_spin(mass, radius, slant, precession, gravity) -> float:
 
 
 def _steady(radius, slant, precession, spin):
-    """t → coordinates: the attitude is turned about the vertical at Ω and about the disk's axis at
-    ω₃ − Ω cos θ.
+    """t → coordinates: the attitude rotates about the vertical at Ω and about the disk's axis at ω₃
+    − Ω cos θ.
     """
     names = ("disk.qw", "disk.qx", "disk.qy", "disk.qz")
-    # the center of a steadily rolling disk goes round on this circle
+    # the center of a steadily rolling disk moves on this circle
     circle = radius * spin / precession
     tilted = from_axis_angle([1.0, 0.0, 0.0], slant)
 

@@ -1,13 +1,13 @@
-"""A bead on a rough ring, lying flat or, with gravity, standing upright: friction that follows the
-normal force.
+"""A bead on a rough ring, which is horizontal or, with gravity, vertical: friction proportional to
+the normal force.
 
     x² + y² = R²,    c = −μ |Q_id| v/|v|
-    flat:     speed = v₀/(1 + μ v₀ t/R)
-    upright:  ω² = a cos θ + b sin θ + C exp(−2 μ θ)  while the bead presses outward,  θ from the
-        lowest point,
-              a = 2 g (1 − 2 μ²)/(R (1 + 4 μ²)),  b = −6 g μ/(R (1 + 4 μ²))
+    horizontal:  speed = v₀/(1 + μ v₀ t/R)
+    vertical:    ω² = a cos θ + b sin θ + C exp(−2 μ θ)  while the bead presses outward,
+                 θ from the lowest point,
+                 a = 2 g (1 − 2 μ²)/(R (1 + 4 μ²)),  b = −6 g μ/(R (1 + 4 μ²))
 
-Source: Liu et al., servo constraints, eq. (12)-(13), with the ring as its textbook case. Units: m,
+Source: Liu et al., servo constraints, eq. (12)-(13), with the ring as the textbook case. Units: m,
     kg, s.
 """
 
@@ -60,7 +60,7 @@ def build(*, radius, mu, mass, speed, angle, gravity) -> Example:
     start = np.radians(angle)
 
     def exact(t):
-        # without gravity the normal force is m v²/r, and ln v falls evenly with the angle
+        # without gravity the normal force is m v²/r, and ln v decreases linearly with the angle
         if gravity == 0:
             theta = (
                 start + np.sign(speed) * np.log1p(mu * abs(speed) * t / radius) / mu
@@ -89,10 +89,11 @@ def build(*, radius, mu, mass, speed, angle, gravity) -> Example:
 
 
 def _upright(radius, mu, gravity, angle, rate, t):
-    """θ(t) of the standing ring from its reduced equation `θ̈ = −(g/R) sin θ − μ sgn(θ̇) |θ̇² +
+    """θ(t) of the vertical ring from its reduced equation `θ̈ = −(g/R) sin θ − μ sgn(θ̇) |θ̇² +
     (g/R) cos θ|` by DOP853 at 1e-13.
     """
-    # friction opposes the motion until the bead rests; this is the branch of one direction
+    # friction opposes the motion until the bead rests; this is the solution for one direction of
+    # motion
     k, way = gravity / radius, np.sign(rate)
 
     def slope(_, y):

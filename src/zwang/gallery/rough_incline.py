@@ -82,7 +82,7 @@ def build(*, angle, mu, mass, speed, gravity) -> Example:
 
 
 def _forces(run):
-    """Size of the ideal and the nonideal part of the plane's force."""
+    """Magnitude of the ideal and of the nonideal part of the plane's force."""
     motion = run.observation.motion
     forces = {"normal": motion.ideal_force, "friction": motion.nonideal_force}
     sizes = [Curve(run.t, np.linalg.norm(force, axis=1), label) for label, force in forces.items()]

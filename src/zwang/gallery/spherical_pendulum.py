@@ -1,7 +1,7 @@
-"""A rod on a ball joint, swinging in all directions, as a rigid body with a unit quaternion.
+"""A rod on a ball joint, which swings in all directions, as a rigid body with a unit quaternion.
 
-    p + R(q) (0, 0, l) = 0,  p the center of mass, l its distance from the joint;  I = J₁ + m l²,  k
-    = m g l/I exact without spin about the rod, u = z/l:
+    p + R(q) (0, 0, l) = 0,  p the center of mass, l its distance from the joint
+    I = J₁ + m l²,  k = m g l/I;  exact without spin about the rod, u = z/l:
         u̇² = 2 (e − k u)(1 − u²) − h²,   u = u₁ + (u₂ − u₁) sn²,   azimuth rate h/(1 − u²)
 
 Source: Whittaker (1937), Analytical Dynamics, section 55. Units: m, kg, s.
@@ -70,7 +70,7 @@ def build(*, length, mass, inertia, axial_inertia, angle, speed, spin, gravity) 
             "rod.z": length * u,
         }
 
-    # the body's own z axis points from the center of mass to the joint; the attitude is a turn by
+    # the body's z axis points from the center of mass to the joint; the attitude is a rotation by
     # −angle about y
     return Example(
         model,

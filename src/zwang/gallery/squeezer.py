@@ -4,8 +4,8 @@
     β of the crank OF,  Θ of FE relative to it,  γ of the triangle BDE,  φ and δ of HE and AH,
     Ω and ε of GE and AG;  the spring CD pulls at the triangle
 
-Bars meet in E, whose place by each of the chains A-H-E, A-G-E and B-E is that of O-F-E. The crank
-turns two and a half times in 30 ms; masses are a few grams, so that everything is fast.
+The chains A-H-E, A-G-E and B-E meet the chain O-F-E in the point E. The crank makes two and a half
+turns in 30 ms; the masses are a few grams, so all motions are fast.
 
 Source: Hairer and Wanner (1996), Solving Ordinary Differential Equations II, 2nd ed., section VI.9;
     data from there (Schiehlen 1990). Units: m, kg, s.
@@ -39,15 +39,15 @@ ENTRY = Entry(
 )
 MASSES = (0.04325, 0.00365, 0.02373, 0.00706, 0.07050, 0.00706, 0.05498)
 INERTIAS = (2.194e-6, 4.410e-7, 5.255e-6, 5.667e-7, 1.169e-5, 5.667e-7, 1.912e-5)
-"""Of the bodies K1 to K7 about their centers of mass [kg m²]."""
+"""Moments of inertia of the bodies K1 to K7 about their centers of mass [kg m²]."""
 A, B, C = (-0.06934, -0.00227), (-0.03635, 0.03273), (0.014, 0.072)
-"""Pivots in the ground, beside O in the origin."""
+"""Pivots on the ground, in addition to O in the origin [m]."""
 CRANK, LINK, SIDE = 0.007, 0.028, 0.035
-"""Lengths OF, FE and BE."""
+"""Lengths OF, FE and BE [m]."""
 UPPER_ARM, UPPER_BAR, LOWER_ARM, LOWER_BAR = 0.04, 0.02, 0.04, 0.02
-"""Lengths AH, HE, AG and GE."""
+"""Lengths AH, HE, AG and GE [m]."""
 REST = 0.07785
-"""Length of the spring without load."""
+"""Length of the spring without load [m]."""
 START = (
     -0.0617138900142764496358948458001,
     0.0,
@@ -61,13 +61,13 @@ NAMES = ("beta", "theta", "gamma", "phi", "delta", "omega", "epsilon")
 
 
 def along(angle, x: float, y: float = 0.0):
-    """The vector (x, y) turned by an angle."""
+    """The vector (x, y) rotated by an angle."""
     c, s = xp.cos(angle), xp.sin(angle)
     return xp.stack([x * c - y * s, x * s + y * c])
 
 
 def joints(q):
-    """Places of F, E, D, H and G."""
+    """Positions of F, E, D, H and G."""
     beta, theta, gamma, _, delta, _, epsilon = q
     F = along(beta, CRANK)
     D = xp.asarray(B) + along(gamma, 0.02, -0.018)
@@ -76,7 +76,9 @@ def joints(q):
 
 
 def closures(q):
-    """Places of E by the chains from B, from A through H and from A through G, less that from O."""
+    """Position of E by the chains from B, from A through H and from A through G, minus that from
+    O.
+    """
     _, _, gamma, phi, delta, omega, epsilon = q
     _, E, _, H, G = joints(q)
     ends = (
@@ -148,9 +150,9 @@ def build(*, torque, stiffness) -> Example:
 
 
 def _places(q):
-    """Places of all points of the scene, shape (n, 9, 2)."""
+    """Positions of all points of the scene, shape (n, 9, 2)."""
     fixed, of_q = np.array([(0.0, 0.0), A, B, C]), array_namespace(q)
-    with on_host() if of_q is np else traced():  # a picture must not wait for a compiler
+    with on_host() if of_q is np else traced():  # a picture must not wait for a compilation
         moving = of_q.stack([of_q.stack(joints(x)) for x in q])
     return of_q.concatenate([of_q.broadcast_to(fixed, (len(q), 4, 2)), moving], axis=1)
 

@@ -1,16 +1,16 @@
-"""Five robots that gather without colliding: each has to move down the slope of what it shares with
-the others.
+"""Five robots that gather without collisions: each moves along the negative gradient of a potential
+shared with the others.
 
     β_i = q̇_i + Σ_j ∇_i G(q_i − q_j) = 0,    G(d) = ½ |d|² − ½ |d| + 50
 
-a nonholonomic constraint for each robot that leaves it no freedom. Robots attract each other beyond
-0.5 m and repel each other below; they end on a regular pentagon of radius 0.1/tan(π/10) m around
-the center where they began. A start with β ≠ 0 violates the constraints, and β̇ = 0, which is all
-that the printed law asks for, keeps it that way: robots at rest stay at rest for ever. With β̇ = −k
-β the error decays as exp(−k t).
+This nonholonomic constraint leaves no degree of freedom. Robots attract each other beyond 0.5 m and
+repel each other below; they end on a regular pentagon of radius 0.1/tan(π/10) m around their
+initial center. An initial state with β ≠ 0 violates the constraints. The printed law requires only
+β̇ = 0, which keeps the violation: robots at rest stay at rest forever. With β̇ = −k β the error
+decays as exp(−k t).
 
-Source: review of the Udwadia-Kalaba approach, section 8.2; its Table 1 of starts is lost, so places
-    and velocities are ours.
+Source: review of the Udwadia-Kalaba approach, section 8.2; its Table 1 of initial states is
+    missing, so positions and velocities are our own.
 Units: m, kg, s.
 """
 
@@ -56,7 +56,7 @@ STARTS = ("rest", "consistent", "scattered")
 COMFORT = 0.5
 """Distance [m] at which two robots neither attract nor repel each other."""
 PENTAGON = 0.1 / np.tan(np.pi / 10)
-"""Radius [m] on which five robots come to rest: where `Σ (1 − 0.5/d) d` vanishes."""
+"""Radius on which five robots come to rest [m], at which `Σ (1 − 0.5/d) d` vanishes."""
 
 
 def build(*, mass, start, pull) -> Example:
@@ -79,7 +79,7 @@ def build(*, mass, start, pull) -> Example:
         )
         for i in range(n)
     ]
-    # the velocity that every robot is asked for at the start
+    # the initial velocity that the constraint prescribes for every robot
     downhill = -np.asarray(slope(PLACES.ravel()))
     v0 = {"rest": np.zeros((n, 2)), "consistent": downhill, "scattered": SCATTERED}[start]
     return Example(

@@ -1,4 +1,4 @@
-"""The exact swing of everything that moves like a pendulum, `α̈ = −k sin α`."""
+"""The exact solution of the pendulum equation, `α̈ = −k sin α`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ def swing(k: float, angle: float, rate: float, t: np.ndarray) -> np.ndarray:
     """Angle from the stable equilibrium, by elliptic functions of parameter μ = (½ α̇² + k (1 − cos
     α)) / 2k:
 
-        μ < 1, to and fro:    tan(α/2) = √μ sn(u, μ) / dn(u, μ),    u = √k t + u₀
-        μ ≥ 1, round:         α/2 = ± am(u, 1/μ),                   u = √(kμ) t + u₀
+        μ < 1, oscillation:   tan(α/2) = √μ sn(u, μ) / dn(u, μ),    u = √k t + u₀
+        μ ≥ 1, rotation:      α/2 = ± am(u, 1/μ),                   u = √(kμ) t + u₀
 
     Args:
         k: stiffness [1/s²], e.g. g / length.

@@ -1,4 +1,4 @@
-"""A ball that rolls on a turning table without slipping.
+"""A ball that rolls on a rotating table without slip.
 
     contact:  z = R                                                            holonomic
     rolling:  ṗ + ω × (−R e_z) = Ω e_z × p  horizontally                nonholonomic, affine in v
@@ -6,9 +6,9 @@
 
         v̇ = Ω k/(1 + k) e_z × v + g sin β/(1 + k) e_x
 
-The velocity turns at Ω k/(1 + k), which is 2/7 of the table's rate for a solid ball: on a level
-table the ball runs in circles and is never thrown off, and on a slope it drifts sideways, not down,
-as a charge does in crossed electric and magnetic fields. Source: Milne (1948), Vectorial Mechanics;
+The velocity rotates at Ω k/(1 + k), which is 2/7 of the table's rate for a solid ball. On a level
+table the ball moves in circles and is never thrown off; on a slope it drifts sideways, not down,
+like a charge in crossed electric and magnetic fields. Source: Milne (1948), Vectorial Mechanics;
 Weltner (1979), Am. J. Phys. 47, 984-986. Units: m, kg, s.
 """
 
@@ -47,7 +47,7 @@ ENTRY = Entry(
 
 
 def build(*, radius, mass, inertia, rate, slope, start, speed, spin, gravity) -> Example:
-    """The model, rolling from the start."""
+    """The model, which rolls from the start."""
     if rate == 0 or not radius > 0 or not inertia > 0:
         raise ModelError(
             f"turntable got rate = {rate} rad/s, radius = {radius} m and inertia = {inertia}; "
@@ -56,7 +56,8 @@ def build(*, radius, mass, inertia, rate, slope, start, speed, spin, gravity) ->
     beta = np.radians(slope)
     bodies = RigidBodies(
         [Body("ball", mass, 3 * (inertia * mass * radius**2,))],
-        # the axes are those of the table, so that a slope tilts gravity and the contact stays z = R
+        # the axes are fixed to the table plane, so that a slope tilts gravity and the contact stays
+        # z = R
         gravity=(gravity * np.sin(beta), 0.0, -gravity * np.cos(beta)),
     )
 
@@ -79,7 +80,7 @@ def build(*, radius, mass, inertia, rate, slope, start, speed, spin, gravity) ->
     return Example(
         model,
         q0=np.array([x, y, radius, 1.0, 0.0, 0.0, 0.0]),
-        # the spin that rolls with the table at the start
+        # the spin for rolling at the start
         v0=np.array([vx, vy, 0.0, (rate * x - vy) / radius, (vx + rate * y) / radius, spin], float),
         duration=20.0,
         description=f"A ball rolls on a table that turns at {rate:g} rad/s and slopes by "
@@ -98,7 +99,7 @@ def build(*, radius, mass, inertia, rate, slope, start, speed, spin, gravity) ->
 def _path(inertia, rate, downhill, start, speed):
     """t → x and y of the center, computed as the complex number x + iy."""
     turning = rate * inertia / (1 + inertia)
-    # where it drifts, turning the velocity takes just what the slope adds
+    # at the drift velocity, the rotation of the velocity balances the acceleration by the slope
     drift = 1j * downhill / (1 + inertia) / turning
 
     def exact(t):

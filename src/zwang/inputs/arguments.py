@@ -2,7 +2,7 @@
 
 Every function takes a value and the name of the argument. It returns the value in the form that the
 library uses, or raises a `ModelError` with the value, the expected value, and how to write it. All
-of them run once per call on the host and compile nothing; of traced numbers only the shape is
+of them run once per call on the host and compile nothing; for traced numbers only the shape is
 checked.
 """
 

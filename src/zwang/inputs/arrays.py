@@ -100,7 +100,7 @@ def select(condition, one: PyTree, other: PyTree) -> PyTree:
 
 
 def is_concrete(tree) -> bool:
-    """Return whether every array in `tree` has a value now, i.e. is not being traced."""
+    """Return True if every array in `tree` has a value now, i.e. is not being traced."""
     return not any(isinstance(leaf, Tracer) for leaf in jax.tree_util.tree_leaves(tree))
 
 

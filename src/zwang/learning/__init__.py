@@ -1,10 +1,10 @@
 """Models as environments for learning: a pure step with an input, and the interface of gymnasium.
 
-| file | what |
+| file | content |
 |---|---|
 | `plant.py` | `zw.Plant`: `step(state, u)`, for `jit`, `vmap` and `grad` |
 | `kalman_filter.py` | `KalmanFilter` of a plant: prediction, measurement, estimates |
-| `filter_setup.py` | the same from what a user gives, its prior on the constraints |
+| `filter_setup.py` | construction of a filter from a user's arguments, with its prior |
 | `task.py` | starts, observations, rewards and ends of an episode |
 | `environment.py` | `zw.environment`: a task as an environment of gymnasium, one or many |
 

@@ -32,9 +32,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 RENDER_MODES = ["rgb_array"]
-"""How an environment may be drawn."""
+"""Modes in which an environment can be drawn."""
 WORTH_A_THREAD = 1_000_000
-"""Instructions that a thread of its own is worth: a millisecond, where beginning one takes 0.1."""
+"""Number of instructions that justify a separate thread: they take a millisecond, and starting a
+thread takes 0.1 ms.
+"""
 
 
 @misfits_named
@@ -56,22 +58,23 @@ def environment(
 
     Args:
         plant: a `zw.Plant`: the model, its inputs and the time between two of them.
-        reward: (q, v, u, t, p) → a number, at the end of each step; JAX's functions.
-        limits: of the inputs: a number for ±, or (low, high), each a number or shape (nu,); those
-            of the servo whose actuators are the inputs by default. An action of −1 to 1 is an
-            input from the low to the high one, and clipped beyond; `env.task.input(action)` and
-            `env.task.action(u)` are the one by the other.
+        reward: (q, v, u, t, p) → a number, evaluated at the end of each step, with functions of
+            JAX.
+        limits: of the inputs: a number for ±, or (low, high), each a number or shape (nu,); by
+            default those of the servo whose actuators are the inputs. Actions from −1 to 1 are
+            mapped to inputs from low to high, and clipped beyond; `env.task.input(action)` and
+            `env.task.action(u)` convert between them.
         observe: (q, v, t, p) → observation; q and v together by default.
-        terminated: (q, v, t, p) → whether the episode ends; never by default.
-        spread_q, spread_v: standard deviation of starts about the plant's own, a number or shape
-            (nv,); they are moved onto the constraints.
-        horizon: steps after which an episode is truncated.
-        members: number of environments that are stepped together, as a `gymnasium.vector.VectorEnv`
-            that starts an ended one anew with its next step; one `gymnasium.Env` by default.
-        render_mode: "rgb_array", by which `env.render()` draws where the episode is; None by
-            default.
-        scene: what is drawn; that of the model by default, which robots, mechanisms and the gallery
-            have.
+        terminated: (q, v, t, p) → True if the episode ends; never by default.
+        spread_q, spread_v: standard deviations of initial states about that of the plant, a number
+            or shape (nv,); initial states are projected onto the constraints.
+        horizon: number of steps after which an episode is truncated.
+        members: number of environments that are stepped together, as a
+            `gymnasium.vector.VectorEnv`, which restarts an ended episode in its next step; a single
+            `gymnasium.Env` by default.
+        render_mode: "rgb_array" if `env.render()` is to draw the present state; None by default.
+        scene: the scene to draw; by default that of the model, which robots, mechanisms and models
+            of the gallery have.
 
     Returns:
         An `Environment`, or `Environments` with a leading axis of members.
@@ -127,7 +130,8 @@ class Environment(gymnasium.Env):
     """A `Task` as one environment; see `zw.environment`.
 
     Attributes:
-        task: what is learned; state: where the episode is, a `State`.
+        task: the task.
+        state: the present state of the episode, a `State`.
     """
 
     metadata = {"render_modes": RENDER_MODES}
@@ -138,7 +142,7 @@ class Environment(gymnasium.Env):
         self.task, self.state, self._steps = chosen, chosen.plant.start, 0
         self.observation_space, self.action_space = _spaces(chosen)
         begun = jax.tree_util.tree_map(np.asarray, chosen.plant.start)
-        # a call that looks at its arguments anew takes longer than the step
+        # a call that inspects its arguments takes longer than the step
         self._advance = BoundProgram(self._advanced, (), (begun, np.zeros(chosen.plant.nu)))
         self._start, self._see = program(chosen.started), program(chosen.seen)
 
@@ -146,7 +150,7 @@ class Environment(gymnasium.Env):
         return present("text_of_environment", self)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
-        """Start an episode, at `options["q"]` and `options["v"]` where they are given.
+        """Start an episode, at `options["q"]` and `options["v"]` if they are given.
 
         Returns:
             The observation and an empty dictionary.
@@ -167,10 +171,10 @@ class Environment(gymnasium.Env):
         """Apply an input for one step, by an action of −1 to 1.
 
         Returns:
-            observation, reward, terminated, truncated, info; `info["failed"]` says that the step
-            has no end (it is not finite, or constraints contradict each other), which ends the
-            episode where it was: `env.task.plant.reason(env.state, env.task.input(action))` says
-            why.
+            observation, reward, terminated, truncated, info; `info["failed"]` is true if the step
+            failed (its end is not finite, or constraints contradict each other). The episode then
+            ends at the state before the step, and `env.task.plant.reason(env.state,
+            env.task.input(action))` gives the reason.
         """
         plant = self.task.plant
         u = vector(action, plant.nu, "step: action", plant.input_names, on_host=True)
@@ -181,7 +185,7 @@ class Environment(gymnasium.Env):
         return seen, float(reward), bool(over), cut, info
 
     def render(self):
-        """A picture of where the episode is, shape (480, 640, 3), if `render_mode` asks for one."""
+        """A picture of the present state, shape (480, 640, 3), if `render_mode` requests it."""
         if self.render_mode is None or self.scene is None:
             return None
         return _drawn(self.task, self.scene, self.state.q, self.state.t)
@@ -196,7 +200,8 @@ class Environments(VectorEnv):
     """A `Task` as many environments that are stepped in one compiled call; see `zw.environment`.
 
     Attributes:
-        task: what is learned; state: where the episodes are, a `State` with a leading axis.
+        task: the task.
+        state: the present states of the episodes, a `State` with a leading axis.
     """
 
     metadata = {"render_modes": RENDER_MODES, "autoreset_mode": AutoresetMode.NEXT_STEP}
@@ -214,7 +219,7 @@ class Environments(VectorEnv):
         self.observation_space = batch_space(self.single_observation_space, members)
         self.action_space = batch_space(self.single_action_space, members)
         self._over, self._steps = np.zeros(members, bool), np.zeros(members, int)
-        # one member of each, as every number of them has the same program
+        # one member each, because the program is the same for every number of members
         u, noise = np.zeros((1, chosen.plant.nu)), np.zeros((1, 2, chosen.plant.model.system.nv))
         state = jax.tree_util.tree_map(lambda x: np.asarray(x)[None], chosen.plant.start)
         self._advance = Many(self._advanced, (0, 0, 0, 0), (state, u, noise, np.zeros(1, bool)))
@@ -240,23 +245,25 @@ class Environments(VectorEnv):
         return np.asarray(self._see(self.state)), {}
 
     def _advanced(self, state: State, u, noise, over):
-        """One step, or a start where the episode was over."""
+        """One step, or a new start for episodes that were over."""
         after, reward, ended, finite = self.task.advanced(state, u)
-        # both are computed, as a choice that depends on data compiles to both anyway
+        # both are computed, because a data-dependent choice is compiled to both anyway
         fresh = self.task.started(noise)
         after = select(over, fresh, after)
         seen = self.task.seen(after)
         return after, seen, jnp.where(over, 0.0, reward), ended & ~over, finite | over
 
     def render(self):
-        """A picture of each, if `render_mode` asks for them."""
+        """A picture of each episode, if `render_mode` requests it."""
         if self.render_mode is None or self.scene is None or self.state is None:
             return None
         states = zip(np.asarray(self.state.q), np.asarray(self.state.t), strict=True)
         return tuple(_drawn(self.task, self.scene, q, t) for q, t in states)
 
     def step(self, actions):
-        """Apply an action to each, shape (members, nu); where an episode had ended, start anew."""
+        """Apply an action to each environment, shape (members, nu); restart episodes that had
+        ended.
+        """
         u = np.asarray(actions, float)
         if u.shape != (self.num_envs, self.task.plant.nu):
             raise ModelError(

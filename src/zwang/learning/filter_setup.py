@@ -1,4 +1,4 @@
-"""A Kalman filter from what a user gives: see `zw.Plant.kalman_filter`."""
+"""Construction of a Kalman filter from a user's arguments: see `zw.Plant.kalman_filter`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def kalman_filter(
 
 
 def _started(made: KalmanFilter, sizes: np.ndarray) -> Estimate:
-    """The prior, brought onto the constraints by a measurement without noise."""
+    """The prior, conditioned on the constraints by a measurement without noise."""
     plant, k, n = made.plant, len(made.drift), len(sizes)
     begun = Estimate(
         plant.start,
@@ -74,7 +74,7 @@ def _started(made: KalmanFilter, sizes: np.ndarray) -> Estimate:
 
 
 def _unknown(given: Mapping[str, ArrayLike]) -> tuple[np.ndarray, np.ndarray]:
-    """Standard deviations of unknown inputs at the start, and of their change in a second."""
+    """Standard deviations of unknown inputs at the start, and of their change per second."""
     found = []
     for name, value in given.items():
         said = f"kalman_filter: unknown[{name!r}]"
@@ -114,8 +114,8 @@ def _root(noise, m: int) -> np.ndarray:
 
 
 def _extended(plant: Plant, names: tuple[str, ...], random: np.ndarray):
-    """The plant with further inputs, and where it takes its own, those by name and random
-    forces.
+    """The plant with additional inputs, and the indices of its own inputs, of those given by name,
+    and of random forces.
     """
     own, system = plant._inputs, plant.model.system
     extra = chosen_inputs(plant.model, plant._params, names)

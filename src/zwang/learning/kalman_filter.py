@@ -1,18 +1,20 @@
-"""A Kalman filter whose state stays on the constraints: extended, or with sigma points.
+"""A Kalman filter whose estimate satisfies the constraints: extended, or with sigma points.
 
-With x = (q, v) on the constraints, d inputs that are not known, and the covariance P = L Lᵀ of the
-error along (δq, δv, δd):
+Let x = (q, v) be on the constraints, d unknown inputs, and P = L Lᵀ the covariance of the error
+along (δq, δv, δd). Then
 
     x ← step(x, u + d, w),   L ← [∂step/∂(x, d) L   ∂step/∂w σ]      prediction
     K = [D 0] [D  R^½]⁺,     y ← K (z − h(x, d)),  D = ∂h/∂(x, d) L  the kernel of `zw.enforce`
     x ← x ⊞ L y, projected   L ← [L (I − K D)  L K R^½], with it     measurement
 
-The prior is brought onto the constraints by the same kernel: they are measurements without noise.
-From then on columns of L are tangents, as a step and a projection carry them, so that no
-measurement asks for anything else, and redundant rows are never seen.
+The prior is conditioned on the constraints by the same kernel, as measurements without noise. From
+then on the columns of L are tangent to the constraints, because steps and projections keep them
+tangent. Measurements therefore need no further treatment of the constraints, and redundant rows
+have no effect.
 
-Sigma points take the place of derivatives: 2 r of them at ±√r times the columns of L, each on the
-constraints; what even terms add to the covariance of the measurement counts as noise of it.
+The unscented filter replaces derivatives by 2 r sigma points at ±√r times the columns of L, each on
+the constraints. The contribution of even terms to the covariance of the measurement counts as
+measurement noise.
 
 Reference: Orsino (2017), Proc. R. Soc. A 473, eq. (4.14)-(4.18) (the kernel); Julier and Uhlmann
     (2004), Unscented filtering and nonlinear estimation, Proc. IEEE 92, 401-422.
@@ -48,19 +50,21 @@ if TYPE_CHECKING:
     from zwang.learning.plant import Plant
 
 LEADS_BACK = 3
-"""Corrections of the displacement between two configurations, which converge quadratically."""
+"""Number of corrections of the displacement between two configurations; they converge
+quadratically.
+"""
 
 
 class Estimate(Record):
-    """What is known of the state after a measurement; every member is an array.
+    """The estimate of the state after a measurement; every entry is an array.
 
     Attributes:
         state: q, v and t, on the constraints.
-        unknown: inputs that are not known, shape (k,).
+        unknown: estimates of the unknown inputs, shape (k,).
         spread: L, a root of the covariance of (δq, δv, δd), shape (2 nv + k, r).
         innovation: z − h of the last measurement, shape (m,).
-        surprise: its square in the metric of its covariance: χ² with m degrees of freedom where
-            model and noise are what they are taken for.
+        surprise: squared norm of the innovation in the metric of its covariance; it is χ²
+            distributed with m degrees of freedom if model and noise are correct.
     """
 
     state: State
@@ -81,16 +85,16 @@ class Estimate(Record):
 
 
 class KalmanFilter(AbstractObserver):
-    """A filter of a plant; `zw.Plant.kalman_filter` makes it.
+    """A Kalman filter of a plant, constructed by `zw.Plant.kalman_filter`.
 
     Attributes:
-        plant: what is observed, with inputs that are not known and random forces among its inputs.
-        places: where the plant takes its own inputs, those not known, and random forces.
+        plant: the observed plant; its inputs include unknown inputs and random forces.
+        places: indices of the plant's own inputs, of the unknown inputs, and of random forces.
         measure: (q, v, t, p) → z.
         root: R^½ of the noise of z, shape (m, m).
         force_noise: standard deviations of the random forces, shape (w,).
-        drift: by how much each unknown input changes in a step, standard deviation, shape (k,).
-        unscented: whether sigma points are used.
+        drift: standard deviation of the change of each unknown input per step, shape (k,).
+        unscented: True if sigma points are used.
         start: the estimate before the first measurement.
     """
 
@@ -115,10 +119,11 @@ class KalmanFilter(AbstractObserver):
         return self.plant.length
 
     def step(self, estimate: Estimate, u, z) -> Estimate:
-        """The estimate one step later: u was held, and z is measured then. A pure function.
+        """The estimate one step later, after the input u over the step and the measurement z at its
+        end. A pure function.
 
         Args:
-            estimate: the estimate before.
+            estimate: the previous estimate.
             u: inputs of the plant, shape (nu,).
             z: the measurement, shape (m,).
         """
@@ -128,7 +133,7 @@ class KalmanFilter(AbstractObserver):
         """Estimates after each of many measurements, with a leading axis.
 
         Args:
-            u: inputs held before each, shape (samples, nu).
+            u: inputs over the step before each measurement, shape (samples, nu).
             z: measurements, shape (samples, m).
         """
         u, z = (np.asarray(real_array(x, f"run: {n}"), float) for n, x in (("u", u), ("z", z)))
@@ -154,7 +159,7 @@ class KalmanFilter(AbstractObserver):
         return replace(estimate, state=state, unknown=unknown, spread=spread)
 
     def corrected(self, estimate: Estimate, z) -> Estimate:
-        """The estimate with a measurement at its time."""
+        """The estimate corrected by a measurement at its time."""
         width = estimate.spread.shape[1]
 
         def seen(y):
@@ -178,8 +183,9 @@ class KalmanFilter(AbstractObserver):
         return Estimate(state, unknown, spread, innovation, surprise)
 
     def distance(self, estimate: Estimate, state: State, unknown=None) -> Float[Array, ""]:
-        """How far a state is from an estimate, in the metric of its covariance: χ² of as many
-        degrees of freedom as `spread` has columns, where the filter is consistent.
+        """Squared distance of a state from an estimate in the metric of its covariance. For a
+        consistent filter it is χ² distributed with as many degrees of freedom as `spread` has
+        columns.
         """
         unknown = estimate.unknown if unknown is None else jnp.asarray(unknown, float)
         off = self._displacement((state, unknown), (estimate.state, estimate.unknown))
@@ -201,18 +207,18 @@ class KalmanFilter(AbstractObserver):
         )
 
     def inputs(self, u, d, w=0.0) -> Float[Array, " inputs"]:
-        """Inputs of the plant: the nominal ones where u is None."""
+        """Inputs of the plant; the nominal ones if u is None."""
         own, unknown, random = (np.array(x, int) for x in self.places)
         given = jnp.asarray(self.plant.nominal)
         given = given if u is None else given.at[own].set(u)
         return given.at[unknown].add(d).at[random].add(w)
 
     def at(self, estimate: Estimate, y, on: bool):
-        """State and unknown inputs at `x ⊞ L y`, put onto the constraints where that is asked."""
+        """State and unknown inputs at `x ⊞ L y`, projected onto the constraints if `on` is true."""
         return self._beside(estimate.state, estimate.unknown, estimate.spread @ y, on)
 
     def _beside(self, s: State, unknown, change, on: bool):
-        """The same at `x ⊞ change`."""
+        """State and unknown inputs at `x ⊞ change`."""
         system = self.plant.model.system
         dq, dv, dd = jnp.split(change, (system.nv, 2 * system.nv))
         d = unknown + dd
@@ -226,8 +232,8 @@ class KalmanFilter(AbstractObserver):
         return project(plant.model, s.q, s.v, **known)
 
     def _moved(self, function, width: int):
-        """A state and unknown inputs as a function of y: where it is, and the spread about it of a
-        y with unit covariance.
+        """Mean and spread of the state and unknown inputs given by a function of y, where y has
+        unit covariance.
         """
         if not self.unscented:
             return self._linear_motion(function, width)
@@ -239,7 +245,7 @@ class KalmanFilter(AbstractObserver):
         return center, jnp.concatenate(_parts(off(plus, center), off(minus, center)), axis=1)
 
     def _linear_motion(self, function, width: int):
-        """The same, by the derivative."""
+        """The same by linearization."""
 
         def moved(y):
             point = function(y)
@@ -283,7 +289,9 @@ def _run(observer: KalmanFilter, u, z) -> Estimate:
 
 
 def measured(D, asked, noise) -> Step:
-    """The kernel of a recursion, in coordinates in which the covariance is the identity."""
+    """The recursive least-squares kernel, in coordinates in which the covariance is the
+    identity.
+    """
     width = D.shape[1]
     unit = Weights(DiagonalMass(jnp.ones(width)), None, jnp.zeros(width))
     return step(unit, *unit.begin(), D, asked, noise, AGREEMENT, projector=noise is None)
@@ -296,12 +304,14 @@ def _linear(function, width: int):
 
 
 def _points(function, width: int):
-    """A function at the sigma points ±√width."""
+    """Values of a function at the sigma points ±√width."""
     y = np.sqrt(width) * np.eye(width)
     return jax.vmap(function)(y), jax.vmap(function)(-y)
 
 
 def _parts(plus, minus):
-    """Odd and even parts of what points give, as columns of a root of its covariance."""
+    """Odd and even parts of the values at sigma points, as columns of a root of their
+    covariance.
+    """
     root = np.sqrt(len(plus))
     return 0.5 * (plus - minus).T / root, 0.5 * (plus + minus).T / root

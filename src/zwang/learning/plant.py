@@ -1,4 +1,4 @@
-"""A model as a discrete-time system: one state and one input in, the next state out."""
+"""A model as a discrete-time system: a map from a state and an input to the next state."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from zwang.thresholds import ACCEPTED_VIOLATION, DEFAULT_RTOL, LARGEST_SIZE, MAR
 
 
 class HeldForce(Record):
-    """`B u` with an input that is held, on top of what a servo applies.
+    """`B u` for a constant input, in addition to the force of a servo.
 
     Attributes:
         actuation: B, shape (nv, nu), or (q, t, p) → B.
@@ -57,7 +57,7 @@ class HeldForce(Record):
     servo: AbstractControlLaw | None
 
     def choose(self, passive: Dynamics, eq: Equation) -> Applied:
-        """What the equation of motion adds to F."""
+        """The force that is added to F in the equation of motion."""
         s = eq.state
         B = self.actuation(s.q, s.t, passive.p) if callable(self.actuation) else self.actuation
         force = jnp.asarray(B) @ self.u
@@ -67,36 +67,38 @@ class HeldForce(Record):
 
 
 class Plant:
-    """A model with inputs, stepped at fixed length: `x_{k+1} = f(x_k, u_k)`, u held over the step.
+    """A discrete-time model with inputs: `x_{k+1} = f(x_k, u_k)`, with a zero-order hold of u.
 
         M v̇ = F + Q_c + B u,    constraints hold after every step
 
-    `plant.step` is a pure function: it passes through `jax.jit`, `jax.vmap`, `jax.grad`,
-    `jax.jacfwd` and `jax.lax.scan`, and has no control flow that depends on data. Where constraints
-    come to contradict each other it gives NaN inside these, and raises outside.
+    `plant.step` is a pure function without data-dependent control flow, for `jax.jit`, `jax.vmap`,
+    `jax.grad`, `jax.jacfwd` and `jax.lax.scan`. If constraints contradict each other, it returns
+    NaN inside these transformations, and raises an error outside.
 
     Args:
-        model: the model. A servo whose actuators are the inputs is left out; with other inputs it
-            stays, and does not know of them.
-        inputs: what u is: names of parameters and velocities, a matrix B of shape (nv, nu), or a
-            `zw.Servo`, whose actuators they are, as in `zw.analysis.linearize`. The actuators of
-            the model's own servo by default.
-        q0, v0: nominal start, shapes (nq,) and (nv,), moved onto the constraints; zeros by
-            default.
+        model: the model. A servo whose actuators are the inputs is removed; with other inputs it
+            stays active, without knowledge of them.
+        inputs: the meaning of u: names of parameters and velocities, a matrix B of shape (nv, nu),
+            or a `zw.Servo` for its actuators, as in `zw.analysis.linearize`. By default the
+            actuators of the model's own servo.
+        q0, v0: nominal initial state, shapes (nq,) and (nv,), projected onto the constraints; zeros
+            by default.
         step: time between two inputs [s].
-        substeps: steps of the integrator in it.
+        substeps: number of integrator steps in this time.
         params: parameters that differ from the model's.
-        integrator: an explicit one; `zw.methods.Tsit5()` by default.
+        integrator: an explicit integrator; `zw.methods.Tsit5()` by default.
 
     Attributes:
         input_names: name of each input.
-        nominal: value of each input at which nothing is changed, shape (nu,).
-        start: the nominal start, a `State` with `.q`, `.v`, `.t`.
-        source: the model as it was given; `model` has no servo whose actuators are the inputs.
+        nominal: value of each input without an effect (the parameter's own value, or zero force),
+            shape (nu,).
+        start: the nominal initial state, a `State` with `.q`, `.v`, `.t`.
+        source: the model as given; in `model`, a servo whose actuators are the inputs is removed.
 
     Raises:
-        ModelError: without inputs, for a start that cannot be placed or where constraints
-            contradict each other, or an integrator that is implicit.
+        ModelError: without inputs; for an initial state that cannot be projected onto the
+            constraints, or at which constraints contradict each other; and for an implicit
+            integrator.
 
     Example:
         >>> plant = zw.Plant(model, inputs=["cart.x"], q0=q0, step=0.02)
@@ -138,7 +140,7 @@ class Plant:
         self._settle(q0, v0)
 
     def _settle(self, q0, v0) -> None:
-        """Place the nominal start, and measure there what small means."""
+        """Project the nominal initial state, and measure the scales of the model there."""
         system = self.model.system
         q0 = np.zeros(system.nq) if q0 is None else q0
         v0 = np.zeros(system.nv) if v0 is None else v0
@@ -187,24 +189,27 @@ class Plant:
         spread_v=0.05,
         unscented: bool = False,
     ) -> KalmanFilter:
-        """A Kalman filter of the plant, whose estimate stays on the constraints.
+        """A Kalman filter of the plant, whose estimate satisfies the constraints.
 
         Args:
-            outputs: what is measured after each step: names of coordinates and velocities
-                ("x rate" where both have one name), or (q, v, t, p) → z.
+            outputs: the quantities that are measured after each step: names of coordinates and
+                velocities ("x rate" if a velocity has the name of a coordinate), or (q, v, t, p) →
+                z.
             noise: standard deviations of z, a number or shape (m,), or its covariance (m, m).
-            force_noise: standard deviations of random forces on the velocities, each held over a
-                step and independent of the next [N, N·m], a number or shape (nv,).
-            unknown: inputs that are estimated, too: velocity, on which a force acts [N, N·m], or
-                parameter → standard deviation at the start, or a pair with that of its change in
-                a second (a random walk). A disturbance, or a mass that is not known.
-            spread_q, spread_v: standard deviations of the start about the plant's own, a number or
-                shape (nv,), before the constraints are known to hold.
-            unscented: sigma points in place of derivatives, for what curves within the spread.
+            force_noise: standard deviations of random forces along the velocities, constant over a
+                step and independent from step to step [N, N·m], a number or shape (nv,).
+            unknown: inputs that are estimated as well, such as a disturbance or an unknown mass:
+                velocity, along which a force acts [N, N·m], or parameter → standard deviation at
+                the start, or a pair of this and the standard deviation of its change per second (a
+                random walk).
+            spread_q, spread_v: standard deviations of the initial state about that of the plant, a
+                number or shape (nv,), before it is conditioned on the constraints.
+            unscented: use sigma points in place of derivatives, for functions with a strong
+                curvature within the spread.
 
         Returns:
-            A `KalmanFilter`: `.step(estimate, u, z)`, a pure function from `.start` on, and
-            `.run(u, z)` for many; `zw.Loop(observer=...)` closes a loop with it.
+            A `KalmanFilter`: `.step(estimate, u, z)`, a pure function, starting with `.start`, and
+            `.run(u, z)` for many measurements; `zw.Loop(observer=...)` closes a loop with it.
 
         Raises:
             ModelError: for names that do not exist, or numbers of a wrong shape.
@@ -239,13 +244,13 @@ class Plant:
             params: parameters that differ from the plant's.
 
         Returns:
-            The state; its q and v are NaN where constraints contradict each other (a residual of
-            `A v̇ = b` above 1e-5 of the accelerations in it), cannot be met after the step (a
-            violation above 1e-6, dimensionless), or the motion is not finite.
+            The state. Its q and v are NaN if constraints contradict each other (a residual of `A v̇
+            = b` above 1e-5 of the accelerations in it), if they cannot be satisfied after the step
+            (a dimensionless violation above 1e-6), or if the motion is not finite.
 
         Raises:
-            SimulationError: in these cases, outside `jit`, `vmap` and `grad`, with the constraints
-                that are missed.
+            SimulationError: in these cases, outside `jit`, `vmap` and `grad`, with the names of the
+                violated constraints.
         """
         after, code, last = self._advanced(state, u, params)
         if is_concrete(code) and code != Result.SUCCESS:
@@ -254,8 +259,8 @@ class Plant:
         return after
 
     def reason(self, state: State, u, params: PyTree = None) -> str:
-        """Why `step` has no state after this one, in words; "" where it has one. For a state that
-        a compiled program has given; its arguments are those of `step`.
+        """The reason why `step` fails at this state, in words; "" if it does not fail. It serves
+        for states returned by a compiled program; the arguments are those of `step`.
         """
         _, code, last = self._advanced(state, u, params)
         if not is_concrete(code) or np.ndim(code):
@@ -267,13 +272,14 @@ class Plant:
         return "" if result is Result.SUCCESS else self._said(result, last, u, params)
 
     def _advanced(self, state: State, u, params: PyTree) -> tuple[State, Any, State]:
-        """The state after one of its steps, NaN after a failure; a `Result` code; and the last
-        state before a failure.
+        """The state after one step, NaN after a failure; a `Result` code; and the last state before
+        a failure.
         """
         flow = self._flow(u, params)
         begun = State(*(jnp.asarray(x, float) for x in state))
         off = position_violation(flow.dynamics, begun)
-        # a state off its constraints is allowed what dependent rows disagree by for that
+        # for a state that violates its constraints, redundant rows may disagree in proportion to
+        # the violation
         tolerances = self._tolerances._replace(residual=CONTRADICTED + MARGIN * off)
         run = Stepper(flow, self._method, Events((), ()), tolerances, self.substeps + 1)
         h = jnp.asarray(self.length / self.substeps)
@@ -285,13 +291,13 @@ class Plant:
         return flow.state(p.t, p.y), p.result, last
 
     def _said(self, result: Result, last: State, u, params: PyTree) -> str:
-        """Why the step from a state has no end."""
+        """The reason why a step fails, in words."""
         t, y, detail = float(last.t), np.concatenate([np.asarray(last.q), np.asarray(last.v)]), ""
         if result is not Result.NON_FINITE and np.all(np.isfinite(y)):
-            # what constraints miss does not depend on forces
+            # a contradiction of constraints does not depend on forces
             flow = self._without_force(u, params)
             result, detail = blocked(self.model, flow, t, y, self.length / self.substeps)
-        # two corrections of a step that is too long do not land, wherever the constraints are
+        # the fixed number of corrections may not suffice after a step that is too long
         shorter = "; if they can, give a shorter step=, or more substeps="
         return (
             f"{self.model.name}: no step from t = {t:.6g} s: {result.sentence}"
@@ -300,14 +306,14 @@ class Plant:
         )
 
     def place(self, state: State, params: PyTree = None) -> State:
-        """A state moved onto the constraints, least in the mass metric; a pure function."""
+        """A state projected onto the constraints in the mass metric; a pure function."""
         dynamics = self._flow(self.nominal, params).dynamics
         nothing = jnp.zeros_like(state.q), jnp.zeros_like(state.v)
         target = jnp.asarray(ROUND_OFF)
         return Projection().project_step(dynamics, state, nothing, target).state
 
     def parameters(self, u=None, params: PyTree = None) -> PyTree:
-        """p as the model's functions get it, with the inputs among it."""
+        """p as passed to the model's functions, including the inputs."""
         return self.model.parameters(self._merged(self.nominal if u is None else u, params))
 
     def _merged(self, u, params: PyTree) -> PyTree:
@@ -318,7 +324,7 @@ class Plant:
         merged = self.model.params if given is None else self.model.merged(given)
         if not self._inputs.parameters:
             return merged
-        # a parameter that is an input has the value of the input, whatever else was given
+        # the value of an input takes precedence over a given parameter
         merged = dict(merged)
         for value, (name, i) in zip(jnp.asarray(u), self._inputs.parameters, strict=False):
             entry = jnp.asarray(merged[name], float)

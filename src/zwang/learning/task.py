@@ -1,4 +1,4 @@
-"""What an episode is: where it starts, what is seen, what is rewarded and when it ends."""
+"""Definition of an episode: initial states, observations, rewards and ends."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from zwang.servo import Servo
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Task:
-    """A plant with an aim. Everything random comes from the numbers that are handed in.
+    """A plant with a reward. All random numbers are arguments of its methods.
 
     Attributes:
-        plant: what is stepped.
+        plant: the plant.
         reward: (q, v, u, t, p) → a number, at the end of a step.
         observe: (q, v, t, p) → an array.
-        terminated: (q, v, t, p) → whether the episode ends there, or None.
+        terminated: (q, v, t, p) → True if the episode ends there; or None.
         low, high: limits of the input, shape (nu,).
-        spread_q, spread_v: standard deviations of the start, shape (nv,).
-        horizon: steps after which an episode is cut off.
+        spread_q, spread_v: standard deviations of the initial state, shape (nv,).
+        horizon: number of steps after which an episode is truncated.
     """
 
     plant: Plant
@@ -50,7 +50,9 @@ class Task:
     horizon: int
 
     def input(self, action):
-        """The input [N, N·m …] of an action, whose entries go from −1 to 1, the limits."""
+        """The input [N, N·m …] of an action, whose entries from −1 to 1 are mapped to the
+        limits.
+        """
         return self.low + 0.5 * (jnp.clip(action, -1.0, 1.0) + 1.0) * (self.high - self.low)
 
     def action(self, u):
@@ -59,29 +61,30 @@ class Task:
 
     @property
     def observation_size(self) -> int:
-        """Numbers in an observation."""
+        """Number of entries of an observation."""
         return int(np.size(self.seen(self.plant.start)))
 
     def seen(self, s: State):
-        """The observation of a state, flat."""
+        """The observation of a state, flattened."""
         found = self.observe(s.q, s.v, s.t, self.plant.parameters())
         return jnp.asarray(found, jnp.float64).ravel()
 
     def started(self, noise) -> State:
-        """A start from standard normal numbers, shape (2, nv), on the constraints."""
+        """An initial state on the constraints from standard normal numbers, shape (2, nv)."""
         at, system = self.plant.start, self.plant.model.system
         moved = self.spread_q * noise[0]
         q = system.move(at.q, moved, at.t, self.plant.parameters())
         return self.plant.place(State(q, at.v + self.spread_v * noise[1], at.t))
 
     def advanced(self, s: State, action) -> tuple[State, Any, Any, Any]:
-        """The next state, its reward, whether the episode ends there, and whether it is finite.
+        """The next state, its reward, True if the episode ends there, and True if the step is
+        finite.
 
-        A step that is not finite ends the episode where it began.
+        If the step is not finite, the episode ends at the state before it.
         """
         u = self.input(action)
         after = self.plant.step(s, u)
-        # a learner that meets one NaN never recovers, so that none may leave
+        # a single NaN makes a learner useless, so none is returned
         finite = jnp.all(jnp.isfinite(after.q)) & jnp.all(jnp.isfinite(after.v))
         after = select(finite, after, s)
         p = self.plant.parameters(u)

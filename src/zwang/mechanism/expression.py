@@ -25,6 +25,8 @@ UNITS = {"deg": math.pi / 180, "rpm": math.pi / 30, "mm": 1e-3, "cm": 1e-2, "ms"
 """Units that a number may have, in SI units and radians: `60*deg`, or `60deg`, is an angle in
 radians.
 """
+SI = {"deg": "rad", "rpm": "rad/s", "mm": "m", "cm": "m", "ms": "s"}
+"""The SI unit of each."""
 CONSTANTS = {"pi": math.pi, "g": 9.81, **UNITS}
 """Constants of all formulas; `g` is the acceleration of gravity [m/s²]."""
 FUNCTIONS = {
@@ -236,10 +238,34 @@ class Expression:
         )
 
 
-def quantity(text: str | float) -> float:
+def quantity(text: str | float, unit: str = "") -> float:
     """Parse a number, or a formula of numbers, `pi` and units: `2*pi`, `360deg`, `30mm`.
 
+    Args:
+        text: the number or formula.
+        unit: of the result, such as "m", "rad/s" or "deg"; unknown by default.
+
     Raises:
-        ModelError: if it is neither.
+        ModelError: if it is neither, or one number with a unit of another kind.
     """
-    return float(text) if isinstance(text, float | int) else Expression(text).value({})
+    if isinstance(text, float | int):
+        return float(text)
+    refuse_other_unit(text, unit)
+    value = Expression(text).value({})
+    typed = any(word in UNITS for word in re.findall("[a-z]+", text))
+    return value / UNITS[unit] if unit in UNITS and typed else value
+
+
+def refuse_other_unit(text: str, unit: str) -> None:
+    """Refuse one number with a unit that measures another quantity than `unit` does.
+
+    A rate may be typed without its seconds: `360deg` for 360 degrees per second.
+
+    Raises:
+        ModelError: for such a number; a unit that is empty refuses none.
+    """
+    typed = re.fullmatch(rf"\s*[+-]?\s*{_NUMBER}\s*\*?\s*({'|'.join(UNITS)})\s*", text)
+    expected = SI.get(unit, unit)
+    if typed and expected and expected not in (SI[typed[1]], SI[typed[1]] + "/s"):
+        shown = "a number without unit" if expected == "1" else f"a value in {expected}"
+        raise ModelError(f"{text.strip()!r:.40} is in {SI[typed[1]]}, expected {shown}.")

@@ -161,7 +161,8 @@ class Drive:
         coordinate: "angle" [rad], "slide" [m] or "distance" [m]; by default the joint's own, or the
             distance of two points.
         value: the coordinate over time, a formula in `t`; or
-        rate: its rate over time, from its initial value on.
+        rate: its rate over time, from its initial value on, which `[start]` sets: `A = { value =
+            "60deg" }`.
     """
 
     joint: str | None = None

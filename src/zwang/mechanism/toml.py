@@ -15,7 +15,7 @@ from zwang.errors import ModelError
 from zwang.files import is_file, read_text
 from zwang.files.toml import TomlError, parsed_toml
 from zwang.inputs.suggestions import did_you_mean
-from zwang.mechanism.expression import CONSTANTS, FUNCTIONS, UNITS
+from zwang.mechanism.expression import CONSTANTS, FUNCTIONS, UNITS, refuse_other_unit
 from zwang.mechanism.field_types import PartError, evaluated
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.mistakes import MistakesError, explained, of_the_form_given
@@ -57,6 +57,12 @@ def read(path: Path | str, **settings: float) -> Mechanism:
     """
     path = Path(path)
     return parsed(read_text(path, "toml_size"), path, settings)
+
+
+def parameter_units(path: Path | str) -> dict[str, str]:
+    """Units of the parameters of a mechanism file that states them."""
+    declared = parsed_toml(read_text(Path(path), "toml_size")).get("parameters", {})
+    return {k: str(x["unit"]) for k, x in declared.items() if isinstance(x, dict) and "unit" in x}
 
 
 def parsed(text: str, path: Path, settings: Mapping[str, float]) -> Mechanism:
@@ -103,7 +109,7 @@ def parameter_values(content: Mapping[str, Any], settings: Mapping[str, float]) 
             raise PartError((), f"there is no parameter {name!r}{did_you_mean(name, declared)}")
     values: dict[str, float] = {}
     for name, given in declared.items():
-        where = ("parameters", name)
+        where, unit = ("parameters", name), ""
         if (
             name in CONSTANTS
             or name in FUNCTIONS
@@ -113,12 +119,14 @@ def parameter_values(content: Mapping[str, Any], settings: Mapping[str, float]) 
         if isinstance(given, dict):
             if "value" not in given or given.keys() - {"value", "unit", "meaning"}:
                 raise PartError(where, "expected value, unit and meaning.")
-            _refuse_unit(str(given.get("unit", "")), given["value"], where)
+            unit = str(given.get("unit", ""))
+            _refuse_unit(unit, given["value"], where)
             given = given["value"]
         given = settings.get(name, given)
         if isinstance(given, bool) or not isinstance(given, (int, float, str)):
             raise PartError(where, "expected a number or a formula.")
         try:
+            refuse_other_unit(str(given), unit)
             values[name] = evaluated(str(given), values)
         except ModelError as error:
             raise PartError(where, str(error)) from None

@@ -5,22 +5,21 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from zwang.native.blocks import is_wide
 from zwang.native.builder import Builder
-from zwang.native.instructions import Value
+from zwang.native.instructions import Operand, Value
 from zwang.native.rolled import SIDE_BY_SIDE, as_read, source
 
 
 def accumulated(
     b: Builder,
     type_: str,
-    combine: Callable[..., Any],
-    join: Callable[[Any, Any], Any],
-    neutral: Any,
+    combine: Callable[..., Operand],
+    join: Callable[[Operand, Operand], Operand],
+    neutral: Operand,
     operands: Sequence[Sequence[Value]],
-) -> Any:
+) -> Operand:
     """Reduce many elements to one result with `SIDE_BY_SIDE` partial results.
 
     Partial result k takes every eighth element from element k on. The partial results are then
@@ -59,11 +58,15 @@ def accumulated(
         b.branch(going, turn, after)
     b.begin(after)
     if wide:
-        parts = [b.lane(parts[0], k) for k in range(SIDE_BY_SIDE)]
+        total = parts[0]
+        assert type(total) is Value
+        parts = [b.lane(total, k) for k in range(SIDE_BY_SIDE)]
     return _joined(combine, join, parts, operands, count)
 
 
-def _joined(combine: Callable, join: Callable, parts: list, operands: Sequence, count: int) -> Any:
+def _joined(
+    combine: Callable, join: Callable, parts: list, operands: Sequence, count: int
+) -> Operand:
     """Join the partial results, then combine the elements from `count` on."""
     result = functools.reduce(join, parts)
     for row in zip(*(x[count:] for x in operands), strict=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -37,57 +36,54 @@ class Arithmetic:
         """Emit a call of an LLVM intrinsic whose operands and result have one type."""
         raise NotImplementedError
 
-    def add(self, t: str, a: Any, b: Any) -> Operand:
-        ca, cb = type(a) is not Value, type(b) is not Value
-        if ca and cb:
+    def add(self, t: str, a: Operand, b: Operand) -> Operand:
+        if type(a) is not Value and type(b) is not Value:
             return rounded(t, a + b)
-        if ca and a == 0:
+        if type(a) is not Value and a == 0:
             return b
-        if cb and b == 0:
+        if type(b) is not Value and b == 0:
             return a
         if self.fused and (self.fuses_pairs or not _both_products(a, b)):
-            if not cb and b.operation == "fmul":
+            if type(b) is Value and b.operation == "fmul":
                 return self.multiply_add(t, b.operands[0], b.operands[1], a)
-            if not ca and a.operation == "fmul":
+            if type(a) is Value and a.operation == "fmul":
                 return self.multiply_add(t, a.operands[0], a.operands[1], b)
-        if not cb and b.operation == "fneg":
+        if type(b) is Value and b.operation == "fneg":
             return self.shared(t, "fsub", a, b.operands[0])
         return self.shared(t, "fadd", *ordered(a, b))
 
-    def subtract(self, t: str, a: Any, b: Any) -> Operand:
-        ca, cb = type(a) is not Value, type(b) is not Value
-        if ca and cb:
+    def subtract(self, t: str, a: Operand, b: Operand) -> Operand:
+        if type(a) is not Value and type(b) is not Value:
             return rounded(t, a - b)
-        if cb and b == 0:
+        if type(b) is not Value and b == 0:
             return a
         if a is b:
             return 0.0
-        if ca and a == 0:
+        if type(a) is not Value and a == 0:
             return self.negative(t, b)
         if self.fused and (self.fuses_pairs or not _both_products(a, b)):
-            if not cb and b.operation == "fmul":
+            if type(b) is Value and b.operation == "fmul":
                 x, y = b.operands
                 if type(y) is Value and y.operation == "fneg":
                     x, y = y, x
                 return self.multiply_add(t, self.negative(t, x), y, a)
-            if not ca and a.operation == "fmul":
+            if type(a) is Value and a.operation == "fmul":
                 return self.multiply_add(t, a.operands[0], a.operands[1], self.negative(t, b))
         return self.shared(t, "fsub", a, b)
 
-    def multiply(self, t: str, a: Any, b: Any) -> Operand:
-        ca, cb = type(a) is not Value, type(b) is not Value
-        if ca and cb:
+    def multiply(self, t: str, a: Operand, b: Operand) -> Operand:
+        if type(a) is not Value and type(b) is not Value:
             return rounded(t, a * b)
-        if ca:
-            a, b, ca, cb = b, a, cb, ca
-        if cb:
+        if type(a) is not Value:
+            a, b = b, a
+        if type(b) is not Value:
             if b == 0:
                 return 0.0
             if b == 1:
                 return a
             if b == -1:
                 return self.negative(t, a)
-        if a.operation == "fneg" and not cb and b.operation == "fneg":
+        elif type(a) is Value and a.operation == b.operation == "fneg":
             return self.multiply(t, a.operands[0], b.operands[0])
         return self.shared(t, "fmul", *ordered(a, b))
 
@@ -103,16 +99,15 @@ class Arithmetic:
             a, b = product.operands
         return self.intrinsic(t, "fma.f64" if t == "double" else "fma.f32", *ordered(a, b), c)
 
-    def divide(self, t: str, a: Any, b: Any) -> Operand:
-        ca, cb = type(a) is not Value, type(b) is not Value
-        if ca and cb:
+    def divide(self, t: str, a: Operand, b: Operand) -> Operand:
+        if type(a) is not Value and type(b) is not Value:
             if b != 0:
                 return rounded(t, a / b)
             with np.errstate(all="ignore"):
                 return rounded(t, float(np.float64(a) / np.float64(b)))
-        if ca and a == 0:
+        if type(a) is not Value and a == 0:
             return 0.0
-        if cb and b == 1:
+        if type(b) is not Value and b == 1:
             return a
         return self.shared(t, "fdiv", a, b)
 
@@ -175,18 +170,17 @@ class Arithmetic:
         return self.shared("i1", operation, a, b, of=t)
 
     def logic(self, operation: str, a: Operand, b: Operand) -> Operand:
-        ca, cb = type(a) is not Value, type(b) is not Value
-        if ca and cb:
+        if type(a) is not Value and type(b) is not Value:
             return {"and": a and b, "or": a or b, "xor": a != b}[operation]
-        if ca:
+        if type(a) is not Value:
             a, b = b, a
-            ca, cb = cb, ca
-        if cb and operation == "and":
-            return a if b else False
-        if cb and operation == "or":
-            return True if b else a
-        if cb and not b:
-            return a
+        if type(b) is not Value:
+            if operation == "and":
+                return a if b else False
+            if operation == "or":
+                return True if b else a
+            if not b:
+                return a
         return self.shared("i1", operation, a, b)
 
     def select(self, t: str, condition: Operand, yes: Operand, no: Operand) -> Operand:

@@ -12,7 +12,6 @@ import dataclasses
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -52,7 +51,7 @@ class Memory:
     dtype: np.dtype
     shape: tuple[int, ...]
     strides: tuple[int, ...]
-    offset: Any = 0
+    offset: Operand = 0
 
     @property
     def type(self) -> str:

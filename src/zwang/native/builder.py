@@ -33,8 +33,8 @@ class Builder(Blocks):
         lanes: number of SIMD lanes, each of which computes one batch member.
         name: of the function, unique in its module; without a name all inner programs are inlined
             and no subroutine is called.
-        make: makes a subroutine from its builder, the pointers passed to it, and the needed
-            values; by default as LLVM IR.
+        make: makes a subroutine from its builder, the pointers passed to it, the needed values,
+            and the arrays that callers read; by default as LLVM IR.
 
     Attributes:
         rolls: whether equal computations of many elements are rolled into loops.
@@ -242,7 +242,7 @@ class Builder(Blocks):
         stored = stored_type(type_)
         return self._read("load", type_, (self.address(stored, buffer, index),))
 
-    def gather(self, type_: str, buffer: Buffer, index: Value, of: Sequence[Value] = ()) -> Value:
+    def gather(self, type_: str, buffer: Buffer, index: Operand, of: Sequence[Value] = ()) -> Value:
         """Load the elements at a wide register of indices.
 
         Args:

@@ -4,7 +4,9 @@ A value is a constant of C, a local variable, or, if it is used once, a subexpre
 statement that uses it. A basic block is a label. A fused multiply-add is `FMA`, which is `fma`
 where the target has such an instruction (`FP_FAST_FMA`); the results are then bitwise those of
 native code, except for elements that native code computes in rolled loops. Workspace arrays are
-local, nothing is allocated, and only constants are static.
+local, nothing is allocated, and only constants are static. A subroutine of native code
+(`zwang.native.subroutines`) is a function of its own, whose results are in a structure of the
+caller.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from jax.extend.core import ClosedJaxpr
 from zwang.native.builder import Builder
 from zwang.native.errors import NotNativeError
 from zwang.native.instructions import Block, Operand, Value
+from zwang.native.subroutines import NUMBERED, Routine
 from zwang.native.text import single_uses, transfers, used
 from zwang.native.translation import instructions_of
 from zwang.native.types import FLOATS, register_type, stored_type
@@ -70,13 +73,12 @@ class CFunction:
 
     Attributes:
         text: its constants and its definition.
-        helpers: helper definitions that must precede it, equal for every function.
-        instructions: their number.
+        helpers: definitions that must precede it, equal for every function: conversions, and the
+            subroutines that it calls.
     """
 
     text: str
     helpers: tuple[str, ...]
-    instructions: int
 
 
 def c_function(
@@ -93,16 +95,21 @@ def c_function(
         NotNativeError: for an operation without a lowering rule, or a call of LAPACK.
     """
     places = [[Value(0, "ptr", "named", (x,)) for x in names] for names in (arguments, results)]
-    writer = _Writer(instructions_of(program, places), name)
+    b = instructions_of(program, places, name)
+    writer = _Writer(b, used(b))
     body = writer.body()
     element = lambda x: TYPES[stored_type(register_type(x.dtype))]
     shapes = zip((*program.in_avals, *program.out_avals), (*arguments, *results), strict=True)
     declared = [f"{element(x)} *restrict {n}" for x, n in shapes]
     declared[: len(arguments)] = [f"const {x}" for x in declared[: len(arguments)]]
     unused = "".join(f" (void){n};" for n in (*arguments, *results) if n not in writer.named)
-    head = f"static void {name}({', '.join(declared)}) {{"
-    lines = [*writer.constants(), head, *([f"   {unused}"] if unused else []), *body, "}", ""]
-    return CFunction("\n".join(lines), tuple(writer.helpers.values()), writer.instructions)
+    body = [*([f"   {unused}"] if unused else []), *body]
+    return CFunction(_defined(writer, declared, body), tuple(writer.helpers.values()))
+
+
+def _defined(writer: _Writer, parameters: Iterable[str], body: Iterable[str]) -> str:
+    head = f"static void {writer.b.name}({', '.join(parameters)}) {{"
+    return "\n".join([*writer.constants(), head, *body, "}", ""])
 
 
 def constant(x: float) -> str:
@@ -124,28 +131,31 @@ def constant(x: float) -> str:
 class _Writer:
     """Printer of basic blocks as C statements.
 
+    Args:
+        left: workspace arrays that are members of the caller's structure.
+
     Attributes:
-        named: arrays that are read or written.
+        named: arrays that are read or written, by the type of their elements.
         helpers: helper definitions, by the names they define.
         reached: blocks that are targets of a jump.
-        instructions: their number.
     """
 
-    def __init__(self, b: Builder, name: str):
-        self.b, self.name, self.needed = b, name, used(b)
+    def __init__(self, b: Builder, needed: set[Value], left: Iterable[Value] = ()):
+        self.b, self.needed, self.left = b, needed, {*left}
         self.text: dict[Value, str] = {}
         self.places: dict[Value, tuple[str, str]] = {}
-        self.named: set[str] = set()
+        self.named: dict[str, str] = {}
+        self.frames: dict[Value, tuple[str, Routine]] = {}
+        self.given: dict[str, list[str]] = {}
         self.helpers: dict[str, str] = {}
         self.reached: set[Block] = set()
-        self.instructions = 0
         self.uses = single_uses(b, self.needed)
 
     def constants(self) -> list[str]:
         """Definitions of the constant arrays that are read."""
         found = []
         for name, stored, values in self.b.constants:
-            if (array := self._array(name)) in self.named:
+            if (array := name[1:]) in self.named:
                 body = ", ".join(map(constant, values))
                 found.append(f"static const {TYPES[stored]} {array}[{len(values)}] = {{{body}}};")
         return found
@@ -153,8 +163,7 @@ class _Writer:
     def body(self) -> list[str]:
         written: list[tuple[Block, list[str]]] = []
         for block, after in zip(self.b.blocks, [*self.b.blocks[1:], None], strict=True):
-            needed = [x for x in block.instructions if x in self.needed]
-            self.instructions += len(needed)
+            needed = (x for x in block.instructions if x in self.needed)
             lines = [line for x in needed for line in self._instruction(x, block)]
             written.append((block, [*lines, *self._end(block, after)]))
         found = self._declared()
@@ -164,20 +173,22 @@ class _Writer:
         return found
 
     def _declared(self) -> list[str]:
-        """Declarations of local arrays and of phi variables."""
+        """Declarations of local arrays, of results of subroutines and of phi variables."""
         arrays = [
-            f"    {TYPES[stored]} {self._local(pointer)}[{count}];"
-            for pointer, (stored, count) in self.b.buffers.items()
-            if self._local(pointer) in self.named
+            f"    {self._member(pointer)};"
+            for pointer in self.b.buffers
+            if pointer not in self.left and self._local(pointer) in self.named
         ]
+        arrays += [f"    struct {called.name} {frame};" for frame, called in self.frames.values()]
         phis = [x for block in self.b.blocks for x in block.instructions if x.operation == "phi"]
         return arrays + [f"    {TYPES[x.type]} {_name(x)};" for x in phis if x in self.needed]
 
-    def _local(self, pointer: Value) -> str:
-        return f"w{pointer.index}"
+    def _member(self, pointer: Value) -> str:
+        stored, count = self.b.buffers[pointer]
+        return f"{TYPES[stored]} {_array(pointer)}[{count}]"
 
-    def _array(self, name: str) -> str:
-        return f"{self.name}_{name[1:]}" if name.startswith("@") else name
+    def _local(self, pointer: Value) -> str:
+        return f"{'frame->' if pointer in self.left else ''}{_array(pointer)}"
 
     # instructions
 
@@ -193,9 +204,17 @@ class _Writer:
             self._place(x)
             return []
         if name == "store":
-            return [f"{self._element(x.operands[1])} = {_bare(self.operand(x.operands[0]))};"]
+            where = self._element(x.operands[1], rest)
+            return [f"{where} = {_bare(self.operand(x.operands[0]))};"]
+        if name in ("pack", "leave"):
+            array, first = self.places[x] = self._where(x.operands[0])
+            self.named[array] = rest
+            each = (_bare(self.operand(y)) for y in x.operands[1:])
+            return [f"{array}[{int(first) + k}] = {y};" for k, y in enumerate(each)]
+        if name == "enter":
+            return [self._entered(x, self.b.functions[rest])]
         if name == "load":
-            written = self._element(x.operands[0])
+            written = self._element(x.operands[0], x.type)
         else:
             written = self._written(x, name, rest)
         once = self.uses.get(x) == block and name != "load"
@@ -209,18 +228,48 @@ class _Writer:
         base, index = x.operands
         if x in self.b.buffers:
             self.places[x] = self._local(x), "0"
+        elif base in self.frames:
+            frame, called = self.frames[base]
+            member = next(y for y in called.left if y.operands[1] == index)
+            self.places[x] = f"{frame}.{_array(member)}", "0"
         else:
-            self.places[x] = self._base(base), _bare(self.operand(index))
+            (array, first), index = self._where(base), _bare(self.operand(index))
+            self.places[x] = array, index if first == "0" else f"{first} + {index}"
 
-    def _base(self, base: Value) -> str:
-        if base.operation == "named":
-            return self._array(base.operands[0])
-        return self.places[base][0]
+    def _where(self, pointer: Value) -> tuple[str, str]:
+        """The array that a pointer leads into, and the index of its element."""
+        if pointer.operation == "named":
+            return pointer.operands[0].lstrip("@%"), "0"
+        return self.places[pointer]
 
-    def _element(self, pointer: Value) -> str:
-        array, index = self.places.get(pointer) or (self._base(pointer), "0")
-        self.named.add(array)
+    def _element(self, pointer: Value, stored: str) -> str:
+        array, index = self._where(pointer)
+        self.named[array] = stored
         return f"{array}[{index}]"
+
+    def _entered(self, x: Value, called: Routine) -> str:
+        """Call a subroutine, which is printed before."""
+        if called.name not in self.helpers:
+            self._print(called)
+        frame = f"f{x.index}"
+        self.frames[x] = frame, called
+        given = [f"&{frame}"]
+        for pointer, stored in zip(x.operands[1:], self.given[called.name], strict=True):
+            element = self._element(pointer, stored)
+            given.append(element.removesuffix("[0]") if element.endswith("[0]") else f"&{element}")
+        return f"{called.name}({', '.join(given)});"
+
+    def _print(self, called: Routine) -> None:
+        """Print a subroutine that this function calls, and those that it calls."""
+        writer = _Writer(called.builder, called.needed, called.left)
+        writer.helpers, writer.given = self.helpers, self.given
+        body, name = writer.body(), called.name
+        members = "".join(f"    {writer._member(y)};\n" for y in called.left)
+        given = {x: writer.named[x] for x in (y.lstrip("%") for y in called.pointers)}
+        pointers = [f"const {TYPES[t]} *restrict {x}" for x, t in given.items()]
+        definition = _defined(writer, [f"struct {name} *restrict frame", *pointers], body)
+        self.helpers[name] = f"struct {name} {{\n{members}}};\n{definition}"
+        self.given[name] = list(given.values())
 
     def _written(self, x: Value, name: str, rest: str) -> str:
         given = [self.operand(y) for y in x.operands]
@@ -346,6 +395,10 @@ def _name(x: Value) -> str:
     return f"x{x.index}"
 
 
+def _array(pointer: Value) -> str:
+    return f"w{pointer.index}"
+
+
 def _bare(text: str) -> str:
     """Strip the outer parentheses of an expression."""
     if not (text.startswith("(") and text.endswith(")")):
@@ -362,3 +415,10 @@ def prelude(functions: Iterable[CFunction]) -> str:
     """The includes, macros and helpers that must precede some functions."""
     helpers = dict.fromkeys(x for f in functions for x in f.helpers)
     return "\n".join([PRELUDE, *helpers])
+
+
+def numbered(text: str) -> str:
+    """Text with its subroutines numbered in their order, whatever else this process has printed."""
+    found: dict[str, str] = {}
+    number = lambda x: found.setdefault(x[0], f"part{len(found) + 1}_")
+    return re.sub(rf"\b{NUMBERED}\d+_", number, text)

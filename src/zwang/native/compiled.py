@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from zwang.native.instructions import ALIGNMENT
 from zwang.native.machine import Code, optimized_apart
@@ -93,13 +94,13 @@ class NativeFunction:
         """Bytes that a call needs for results and workspace."""
         return self.stored.workspace + self.result_bytes
 
-    def __call__(self, *arrays: Any) -> list[np.ndarray]:
+    def __call__(self, *arrays: ArrayLike) -> list[np.ndarray]:
         """Return the results as NumPy arrays."""
         room = _Room(self, self._given(arrays))
         self._run(room)
         return self._arrays(room.results)
 
-    def bound(self, first: Sequence[Any]) -> Callable[..., list[np.ndarray]]:
+    def bound(self, first: Sequence[ArrayLike]) -> Callable[..., list[np.ndarray]]:
         """Bind the leading arguments; their content is read at each call.
 
         Checking arguments takes longer than the code, so loops call a bound function.
@@ -108,7 +109,7 @@ class NativeFunction:
         # The rooms of finished calls, for reuse; each thread inside a call has its own.
         free: list[_Room] = []
 
-        def called(*rest: Any) -> list[np.ndarray]:
+        def called(*rest: ArrayLike) -> list[np.ndarray]:
             try:
                 room = free.pop()
             except IndexError:
@@ -136,7 +137,9 @@ class NativeFunction:
         record = np.ndarray((), self._record, block)
         return [record[name] for name in self._names]
 
-    def _given(self, arrays: Sequence[Any], dtypes: Any = None) -> list[np.ndarray]:
+    def _given(
+        self, arrays: Sequence[ArrayLike], dtypes: Sequence[np.dtype] | None = None
+    ) -> list[np.ndarray]:
         """Convert arguments to row-major arrays of the right type; conforming arrays are not
         copied.
         """
@@ -156,7 +159,7 @@ class NativeFunction:
         return work, place + -place % ALIGNMENT
 
     def members(
-        self, arrays: Sequence[Any], of_each: Sequence[bool], count: int, cores: int = 1
+        self, arrays: Sequence[ArrayLike], of_each: Sequence[bool], count: int, cores: int = 1
     ) -> list[np.ndarray]:
         """Compute the results of a batch, with a leading batch axis.
 

@@ -13,7 +13,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import llvmlite.binding as llvm
 
@@ -56,7 +55,7 @@ _numbers = itertools.count()
 
 
 @functools.cache
-def _linker() -> Any:
+def _linker() -> llvm.LLJIT:
     """The JIT linker, which loads object code into the memory of this process.
 
     Raises:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from zwang.native.arrays import Memory
 from zwang.native.builder import Buffer, Value
@@ -54,7 +54,7 @@ class Operands:
         )
         self.values = list(self._numbers)
 
-    def _scalars(self, x: np.ndarray, dtype: Any) -> tuple:
+    def _scalars(self, x: np.ndarray, dtype: DTypeLike) -> tuple:
         elements, order, numbers = [], [], self._numbers
         new: tuple[list[Value], list[Value]] = [], []
         for element in x.reshape(-1).tolist():

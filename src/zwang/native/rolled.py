@@ -217,8 +217,8 @@ def looped(
     begun, before, turn, last = len(b.blocks), b.block, b.new_block(), count - step
     with b.scope(), b.spanned(step):
         b.block = turn
-        i: Any = b.phi("i64") if last else 0
-        found = value(i)
+        number = b.phi("i64") if last else None
+        found = value(i := 0 if number is None else number)
         found = b.widened(found) if step > 1 else found
         alone, key = b.block is turn, None
         if alone and steady:
@@ -232,8 +232,8 @@ def looped(
                 target = b.allocate(type_, count, "interleaved" if wide else "common")
             _write(b, type_, target, b.integer("add", "i64", i, start, operator.add), found, step)
             after = b.new_block()
-            if last:
-                _go_on(b, i, step, last, before, turn, after)
+            if number is not None:
+                _go_on(b, number, step, last, before, turn, after)
                 b.block.removable = alone
             else:
                 b.jump(after)
@@ -257,7 +257,7 @@ def _go_on(b: Builder, i: Value, step: int, last: int, before: Block, turn: Bloc
     b.branch(going, turn, after)
 
 
-def _content(block: Block, found: Any) -> tuple:
+def _content(block: Block, found: Operand) -> tuple:
     """The computation of a block independent of the numbers of its values."""
     numbers = {x: k for k, x in enumerate(block.instructions)}
     name = lambda x: numbers.get(x, x) if type(x) is Value else repr(x)
@@ -385,7 +385,7 @@ def _picker(
     places = _reader(b, "i64", b.literal("i64", index), 0, step)
 
     def read(i: Operand) -> Operand:
-        place: Any = places(i)
+        place = places(i)
         return b.load(type_, buffer, place) if step == 1 else b.gather(type_, buffer, place, of)
 
     return read

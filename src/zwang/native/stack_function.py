@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -77,28 +77,6 @@ class Call(NamedTuple):
 
 
 Code = tuple[bytes | Value | Set | Call, ...]
-
-
-class Routine(NamedTuple):
-    """A subroutine as a builder holds it.
-
-    Attributes:
-        pointers: names of its pointer parameters after the one to its frame.
-        needed: values to be computed.
-    """
-
-    builder: Builder
-    pointers: tuple[str, ...]
-    needed: set[Value]
-
-    @property
-    def name(self) -> str:
-        return self.builder.name
-
-
-def routine(b: Builder, pointers: Iterable[str], needed: set[Value]) -> Routine:
-    """Make a subroutine, to be written at its first call."""
-    return Routine(b, tuple(pointers), needed)
 
 
 def wrapped(x: float, bits: int) -> int:

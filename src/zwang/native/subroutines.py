@@ -15,15 +15,18 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from typing import Any, NamedTuple
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
-from jax.extend.core import ClosedJaxpr
+from jax.extend.core import ClosedJaxpr, Jaxpr
+from numpy.typing import DTypeLike
 
 from zwang.native.arrays import MOST_UNROLLED, Memory, Scalars, fill, new_memory, scalars
 from zwang.native.blocks import is_wide
 from zwang.native.builder import Buffer, Builder, Value
-from zwang.native.instructions import SHARED
+from zwang.native.instructions import SHARED, Operand
 from zwang.native.module import Function
 from zwang.native.operands import Operands, unsigned
 from zwang.native.rolled import origin
@@ -36,6 +39,8 @@ LEAST = 300
 """Least number of floating-point operations of a subroutine; a shorter program is inlined. A call
 spills operands and loads results, and expressions common to caller and callee are computed twice.
 """
+NUMBERED = "zwang_s"
+"""Beginning of their names, before a number of this process and the name of the program."""
 MOST_KNOWN = 64
 """Inner programs known to later programs of this process, each with its IR and object code."""
 ARITHMETIC = ("fadd", "fsub", "fmul", "fdiv", "call ")
@@ -79,7 +84,7 @@ class View(NamedTuple):
         wide, interleaved, mutable: of the buffer (`zwang.native.instructions.Buffer`).
     """
 
-    place: Any
+    place: int | None
     group: int
     wide: bool
     interleaved: bool
@@ -104,7 +109,7 @@ class Subroutine:
     function: Function
     groups: list[int]
     blocks: list[Block]
-    results: list[Any]
+    results: list
     workspace: int
 
 
@@ -139,7 +144,7 @@ def _loaded(b: Builder, x: Scalars | Memory) -> Scalars | Memory:
 
     The same pointer is passed in the end, and one subroutine serves all callers.
     """
-    if not isinstance(x, Memory) or x.size > MOST_UNROLLED or type(x.offset) is not int:
+    if not isinstance(x, Memory) or x.size > MOST_UNROLLED or type(x.offset) is Value:
         return x
     return scalars(b, x) if x.is_contiguous else x
 
@@ -152,7 +157,7 @@ class _Known(NamedTuple):
         variants: subroutine by needed results; None if the program is short.
     """
 
-    program: Any
+    program: ClosedJaxpr | Jaxpr
     variants: list[tuple[list[bool], Subroutine | None]]
 
 
@@ -171,7 +176,9 @@ def _moves_apart(call: Call) -> bool:
 
 def _emitted(call: Call, program: ClosedJaxpr, operands: Operands) -> Subroutine | None:
     """Return the subroutine of a program for such operands, or None if the program is short."""
-    outer, name = call.builder, f"zwang_s{next(_numbers)}"
+    outer, traced = call.builder, call.params["name"].removeprefix(SHARED)
+    letters = re.sub(r"[^a-zA-Z0-9]+", "_", traced).strip("_")
+    name = f"{NUMBERED}{next(_numbers)}_{letters}"
     b = Builder(outer.fused, outer.lanes, name, outer.make)
     if outer.mask is not None:
         b.mask = Value(0, "i1", "named", ("%mask",), True)
@@ -180,18 +187,48 @@ def _emitted(call: Call, program: ClosedJaxpr, operands: Operands) -> Subroutine
     blocks, results = _left(b, call, found, [local[x] for x in operands.values])
     # The caller reads results in the callee's own frame, so their stores are needed.
     own = {x.place for x in (*blocks, *results) if isinstance(x, (Block, View))}
-    kept = used(b, [x for x in b.buffers if x.operands[1] in own])
+    left = [x for x, (_, count) in b.buffers.items() if count and x.operands[1] in own]
+    kept = used(b, left)
     counted = kept - b.repeated
     if sum(x.type in FLOATS and x.operation.startswith(ARITHMETIC) for x in counted) < LEAST:
         return None
     read = {x.operands[0] for x in kept if x.operation == "named"}
     groups = [k for k in range(len(operands.groups)) if f"%g{k}" in read]
     wide = lambda k: operands.groups[k].memory is not None and operands.groups[k].wide
-    function = (b.make or _in_llvm)(b, {f"%g{k}": wide(k) for k in groups}, kept)
+    pointers = {f"%g{k}": wide(k) for k in groups}
+    function = (b.make or _in_llvm)(b, pointers, kept, left)
     return Subroutine(function, groups, blocks, results, b.workspace)
 
 
-def _in_llvm(b: Builder, pointers: dict[str, bool], kept: set[Value]) -> Function:
+class Routine(NamedTuple):
+    """A subroutine to be printed in another language than LLVM IR.
+
+    Attributes:
+        pointers: names of its pointer parameters after the one to its frame.
+        needed: values to be computed.
+        left: the arrays of its frame that callers read.
+    """
+
+    builder: Builder
+    pointers: tuple[str, ...]
+    needed: set[Value]
+    left: tuple[Value, ...]
+
+    @property
+    def name(self) -> str:
+        return self.builder.name
+
+
+def routine(
+    b: Builder, pointers: Iterable[str], needed: set[Value], left: Iterable[Value]
+) -> Routine:
+    """Make a subroutine, to be printed at its first call."""
+    return Routine(b, tuple(pointers), needed, tuple(left))
+
+
+def _in_llvm(
+    b: Builder, pointers: dict[str, bool], kept: set[Value], left: Iterable[Value]
+) -> Function:
     """Make a subroutine in LLVM IR.
 
     Args:
@@ -221,7 +258,7 @@ def _inside(b: Builder, call: Call, operands: Operands) -> tuple[dict[Value, Val
         interleaved = group.wide if memory is None else memory.buffer.interleaved
         buffers.append(buffer := Buffer(pointer, False, interleaved))
         local |= {x: b.load(group.type, buffer, i) for i, x in enumerate(group.values)}
-    given: list[Any] = []
+    given: list = []
     for x, key, dtype in zip(call.inputs, operands.key, call.dtypes, strict=True):
         if isinstance(x, Memory):
             _, number, _, _, _, offset, *_ = key
@@ -233,7 +270,7 @@ def _inside(b: Builder, call: Call, operands: Operands) -> tuple[dict[Value, Val
     return local, given
 
 
-def _inner(b: Builder, dtype: Any, local: dict[Value, Value], x: Any) -> Any:
+def _inner(b: Builder, dtype: DTypeLike, local: dict[Value, Value], x: Operand) -> Operand:
     if type(x) is not Value:
         return x
     value, negative = unsigned(x)
@@ -248,7 +285,7 @@ def _left(b: Builder, call: Call, found: list, given: list[Value]) -> tuple[list
     """
     blocks: list[Block] = []
     places = {x: (None, k) for k, x in enumerate(given)}
-    results: list[Any] = []
+    results: list = []
     for x, like, needed in zip(found, call.outputs, call.needed, strict=True):
         if not needed:
             results.append(None)
@@ -305,7 +342,7 @@ def _view(b: Builder, x: Memory) -> View:
     place = base.operands[1] if own else None
     number = base.index if own else int(base.operands[0][2:])
     layout = base.wide, buffer.interleaved, buffer.mutable
-    return View(place, number, *layout, x.dtype, x.shape, x.strides, x.offset)
+    return View(place, number, *layout, x.dtype, x.shape, x.strides, int(x.offset))
 
 
 def _called(call: Call, callee: Subroutine, operands: Operands) -> list:
@@ -315,7 +352,7 @@ def _called(call: Call, callee: Subroutine, operands: Operands) -> list:
     frame = b.enter(callee.function, callee.workspace, pointers)
     blocks = [Buffer(b.part(frame, x.place), False, x.wide and b.lanes > 1) for x in callee.blocks]
     buffers: dict[int, Buffer] = {}
-    found: list[Any] = []
+    found: list = []
     for x, like in zip(callee.results, call.outputs, strict=True):
         if isinstance(x, View):
             found.append(_seen(b, x, frame, buffers, operands))
@@ -330,8 +367,10 @@ def _called(call: Call, callee: Subroutine, operands: Operands) -> list:
     return found
 
 
-def _element(b: Builder, type_: str, x: Any, blocks: list[Buffer], operands: Operands) -> Any:
-    if type(x) is not Element:
+def _element(
+    b: Builder, type_: str, x: Element | Operand, blocks: list[Buffer], operands: Operands
+) -> Operand:
+    if not isinstance(x, Element):
         return x
     if x.block is None:
         value = operands.values[x.index]

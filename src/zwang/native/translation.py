@@ -10,15 +10,17 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr
 
 from zwang.native import rules as rules
-from zwang.native.arrays import MOST_LOADED, Memory, fill, row_major, scalars
+from zwang.native.arrays import MOST_LOADED, Memory, Scalars, fill, row_major, scalars
 from zwang.native.builder import Buffer, Builder
 from zwang.native.compiled import ENTRY, NativeFunction
 from zwang.native.errors import NotNativeError, refuse_lapack
 from zwang.native.instructions import Value
 from zwang.native.module import Stored, entry_text, packed_modules, unpacked
+from zwang.native.subroutines import routine
 from zwang.native.text import function_text, used
 from zwang.native.translate import has_fused, lanes, object_code
 from zwang.native.types import register_type
@@ -102,7 +104,7 @@ def _emit_program(
             tables that are passed to the function.
     """
 
-    def listed(which: int, k: int) -> Any:
+    def listed(which: int, k: int) -> Value:
         pointer = b.shared("ptr", "getelementptr ptr", b.pointers[which], k, of="i64")
         return b.shared("ptr", "load", pointer)
 
@@ -124,34 +126,33 @@ def _emit_program(
 def instructions_of(
     program: ClosedJaxpr,
     places: Sequence[Sequence[Value]],
-    name: str = "",
-    make: Callable | None = None,
+    name: str,
 ) -> Builder:
     """Emit the instructions of a jaxpr for one lane, to be printed in another language.
 
     Args:
         program: of arrays.
         places: pointers to its arguments and to its results.
-        name, make: as of a `Builder`.
+        name: of the function.
 
     Raises:
         NotNativeError: for an operation without a lowering rule, or a call of LAPACK.
     """
-    b = Builder(name=name, make=make)
+    b = Builder(name=name, make=routine)
     with _without_collecting():
         _emit_program(b, program, [False] * len(places[0]), lambda which, k: places[which][k])
     refuse_lapack(b.routines)
     return b
 
 
-def _of_lanes(b: Builder, base: Any, like: Any, mutable: bool) -> Buffer:
+def _of_lanes(b: Builder, base: Value, like: ShapedArray, mutable: bool) -> Buffer:
     """Memory of an array with a batch axis."""
     if b.lanes == 1:
         return Buffer(base, mutable)
     return b.of_members(base, math.prod(like.shape) * np.dtype(like.dtype).itemsize, mutable)
 
 
-def _loaded(b: Builder, view: Memory) -> Any:
+def _loaded(b: Builder, view: Memory) -> Scalars:
     found = scalars(b, view)
     b.remember(("spilled", id(found)), (view, found))  # The scalars are in memory already.
     return found

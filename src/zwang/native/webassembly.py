@@ -17,11 +17,13 @@ from typing import Any
 
 import numpy as np
 from jax.extend.core import ClosedJaxpr
+from numpy.typing import DTypeLike
 
 from zwang.native.errors import NotNativeError, refuse_lapack
 from zwang.native.instructions import ALIGNMENT, Value
 from zwang.native.stack_codes import CODES, END, signed, text, unsigned, vector
-from zwang.native.stack_function import Call, Routine, StackFunction, routine, wrapped
+from zwang.native.stack_function import Call, StackFunction, wrapped
+from zwang.native.subroutines import Routine
 from zwang.native.text import used
 from zwang.native.translation import instructions_of
 from zwang.native.types import BITS, FLOATS
@@ -59,7 +61,7 @@ class Module:
         self._exported: list[str] = []
         self.place_type(())
 
-    def place(self, name: str, dtype: Any, shape: Sequence[int]) -> int:
+    def place(self, name: str, dtype: DTypeLike, shape: Sequence[int]) -> int:
         """Address of an array; arrays of one name are the same array."""
         dtype, shape = np.dtype(dtype), tuple(shape)
         if name not in self.places:
@@ -86,7 +88,7 @@ class Module:
         for names, avals in ((arguments, program.in_avals), (results, program.out_avals)):
             at = [self.place(n, x.dtype, x.shape) for n, x in zip(names, avals, strict=True)]
             places.append([Value(0, "ptr", "named", (x,)) for x in at])
-        b = instructions_of(program, places, name, routine)
+        b = instructions_of(program, places, name)
         needed = used(b)
         self._write(name, 0, StackFunction(self, b, needed, self._room(b.workspace)))
         self.instructions[name] = len(needed)

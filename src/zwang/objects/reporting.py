@@ -1,4 +1,4 @@
-"""Progress of a long computation: reported where it is known, shown by a listener.
+"""Progress of a long computation: reported by the computation, shown by a listener.
 
 with listening(lambda what, fraction: print(what, fraction)):
     zw.analysis.workspace(...)

@@ -1,21 +1,21 @@
-"""Papers reproduced: what each prints, beside what zwang computes, with a verdict and a reason for
-every claim.
+"""Reproduction of papers: the printed results compared with those of zwang, with a verdict and a
+reason for every claim.
 
-| paper | what is reproduced | folder |
+| paper | reproduced results | folder |
 |---|---|---|
 | `review` | kinds of constraints, pseudoinverse; spiral, swarm, flexible-joint arm | `review/` |
 | `pseudoinverse` | operation counts; the five-bar linkage by five methods | `pseudoinverse/` |
 | `recursive` | constraints level by level; clearances, Kalman filter, 3RRR | `recursive/` |
-| `scara` | a robot on a helix; why its errors grow, and what stops them | `scara/` |
+| `scara` | a robot on a helix; the growth of its errors, and its remedies | `scara/` |
 | `servo` | nonideal constraints, spring system, coordinated robots | `servo/` |
 
-| file | what |
+| file | content |
 |---|---|
-| `index.py` | the list of papers; imports nothing slow |
+| `index.py` | the list of papers, without slow imports |
 | `claim.py` | a claim with its verdict, and a page of them |
-| `misprint.py` | an equation as printed and corrected, both measured |
-| `drawing.py` | figures of lines, and those of gallery members |
-| `page.py` | a page as HTML (`paper.html`), by the skeleton that run reports have |
+| `misprint.py` | an equation as printed and as corrected, with the errors of both |
+| `drawing.py` | figures of lines, and figures of models of the gallery |
+| `page.py` | a page as HTML (`paper.html`), with the skeleton of run reports |
 
 A paper is a folder with a function `reproduce(progress) → Page`, and an entry in `index.py`.
 """
@@ -38,7 +38,7 @@ def reproduce(
 
     Args:
         name: one of `PAPERS`.
-        progress: called with the fraction done and what comes next.
+        progress: called with the completed fraction and the name of the next part.
 
     Raises:
         ModelError: for an unknown name.

@@ -1,4 +1,4 @@
-"""A claim of a paper with its verdict, and the page that a paper gets."""
+"""Claims of a paper with their verdicts, and the page of a paper."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ class Verdict(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """What a paper says in one place, and what comes out here.
+    """A statement of a paper, and the corresponding result of zwang.
 
     Attributes:
         place: equation, table or figure.
-        what: what is claimed.
+        what: the claim.
         printed: the value in the paper.
         ours: the value computed here.
-        verdict: what the comparison says, computed.
-        why: the correction, or the reason with its measurement; empty where nothing needs saying.
-        expected: the verdict that is known to be right; another one means that something has
-            changed.
-        fitted: the choice that was fitted to this printed value, so that the value is no test of
-            it; empty if none was.
+        verdict: the computed result of the comparison.
+        why: the correction, or the reason with its measurement; empty if no remark is necessary.
+        expected: the verdict that is known to be right; a different verdict indicates a change.
+        fitted: the choice that was fitted to this printed value, so that the value does not test
+            it; empty if there is none.
     """
 
     place: str
@@ -50,12 +49,13 @@ class Claim:
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """A table of the paper redone.
+    """A recomputed table of the paper.
 
     Attributes:
-        title: the paper's number, and what it shows.
-        headings: of the columns; `rows`: a text for each; spaces at its beginning stay.
-        note: what to read from it, and choices made here.
+        title: the paper's number of the table, and its content.
+        headings: of the columns.
+        rows: a string for each column; leading spaces are kept.
+        note: a comment on the result, and choices made here.
     """
 
     title: str
@@ -66,15 +66,15 @@ class Grid:
 
 @dataclasses.dataclass(frozen=True)
 class Page:
-    """A paper reproduced.
+    """The reproduction of a paper.
 
     Attributes:
         paper: name in the index.
-        lead: a paragraph: what the paper does, and what was found.
-        choices: what the paper leaves open and was chosen here, a sentence each.
+        lead: a paragraph on the content of the paper and the result of its reproduction.
+        choices: a sentence for each choice that the paper leaves open.
         claims: in the paper's order.
-        grids: tables redone.
-        charts: figures redrawn, each with the paper's number in its title.
+        grids: recomputed tables.
+        charts: redrawn figures, each with the paper's number in its title.
     """
 
     paper: str
@@ -102,8 +102,8 @@ class Part:
 def gathered(
     sections: Mapping[str, Callable[[], Part]], progress: Callable[[float, str], None]
 ) -> Part:
-    """Sections of a paper, by what `progress` shows of each, recomputed one after another and
-    joined.
+    """Recompute the sections of a paper one after another and join them; their keys are shown by
+    `progress`.
     """
     found = []
     for i, (what, reproduced) in enumerate(sections.items()):
@@ -117,7 +117,7 @@ def gathered(
 
 
 def compared(agrees: bool, correction: str = "") -> Verdict:
-    """The verdict of a comparison, made after a correction if one is named."""
+    """The verdict of a comparison, made after a correction if one is given."""
     if not agrees:
         return Verdict.NOT
     return Verdict.CORRECTED if correction else Verdict.REPRODUCED

@@ -1,4 +1,4 @@
-"""Figures of a paper redrawn: lines over a common axis, with the paper's number in the title."""
+"""Redrawn figures of a paper: lines over a common axis, with the paper's number in the title."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from zwang.simulation.results import Run
 
 LINE_WIDTH = 0.008
-"""Distance of two lines, relative to the height of their panel, that is less than their width."""
+"""Width of a line relative to the height of its panel; closer lines cover each other."""
 HIDDEN_PART = 0.4
-"""Share of a line that may lie over another before it is dashed."""
+"""Share of a line that may be covered by another before it is dashed."""
 LEAST_LOGARITHMIC = 1e-17
 """Smallest value on a logarithmic axis; exact zeros are drawn there."""
 
@@ -39,12 +39,13 @@ def curves(
     """A figure of lines.
 
     Args:
-        key: identifier in the page; `title`: the paper's number and what it shows; `caption`: what
-            to see.
-        axes: labels with units, across and up.
-        lines: label → values across and up.
-        logarithmic: whether the axis that goes up is.
-        path: whether lines are paths in a plane, drawn to scale with a dot at their start.
+        key: identifier in the page.
+        title: the paper's number and the content.
+        caption: a remark on the figure.
+        axes: labels of the x and the y axis with units.
+        lines: label → values of x and y.
+        logarithmic: True for a logarithmic y axis.
+        path: True for paths in a plane, drawn to scale with a dot at their start.
     """
     drawn = [
         Curve(
@@ -63,9 +64,9 @@ def curves(
 
 
 def told_apart(panel: Panel) -> Panel:
-    """A panel in which no curve hides another: those that coincide are drawn once, the longest of
-    them with all their names, and one that follows others for long is dashed; each over ascending
-    x.
+    """A panel in which no curve hides another. Of coinciding curves only the longest is drawn, with
+    all their names; a curve that coincides with others over a long range is dashed. x must be
+    ascending.
     """
     heights = [_heights(panel, curve) for curve in panel.curves]
     known = np.concatenate([h[np.isfinite(h)] for h in heights])
@@ -90,7 +91,7 @@ def told_apart(panel: Panel) -> Panel:
 
 
 def _heights(panel: Panel, curve: Curve) -> np.ndarray:
-    """Where a curve's points are on the axis that goes up; NaN where they are not shown."""
+    """Positions of a curve's points on the y axis; NaN for points that are not shown."""
     y = np.array(curve.y, float)
     if panel.limits[0] is not None:
         y[y < panel.limits[0]] = np.nan
@@ -100,7 +101,7 @@ def _heights(panel: Panel, curve: Curve) -> np.ndarray:
 
 
 def _together(curves, heights, pair: tuple[int, int], allowed: float) -> float:
-    """The share of the x that two curves have in common in which one is drawn over the other."""
+    """The share of the common range of x of two curves in which one covers the other."""
     (i, j), known = pair, [np.isfinite(h) for h in heights]
     a, b = curves[i].x[known[i]], curves[j].x[known[j]]
     if not len(a) or not len(b):
@@ -113,7 +114,7 @@ def _together(curves, heights, pair: tuple[int, int], allowed: float) -> float:
 
 
 def across_the_page(picture: Picture | Figure) -> Picture | Figure:
-    """A picture that was made to stand beside another, as wide as the page."""
+    """A picture that was made for half a page, enlarged to the width of the page."""
     return (
         dataclasses.replace(picture, width=WIDTH, height=2.8)
         if isinstance(picture, Picture)
@@ -122,8 +123,8 @@ def across_the_page(picture: Picture | Figure) -> Picture | Figure:
 
 
 def figures_of(example: Example, run: Run, prefix: str, wanted: Mapping[str, str]) -> list[Chart]:
-    """Figures that a gallery member draws of its run: those of `wanted`, its title → the title
-    here.
+    """Figures of a run by a model of the gallery: those in `wanted`, which maps its titles to
+    titles here.
     """
     drawn = [(title, example.figures[name](run)) for name, title in wanted.items()]
     return [

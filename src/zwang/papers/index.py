@@ -1,4 +1,6 @@
-"""The list of papers; imports nothing slow, so that the command line knows their names at once."""
+"""The list of papers. It imports no slow modules, so that the command line knows the names
+immediately.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ class Paper:
     Attributes:
         name: as in `zwang reproduce NAME`.
         citation: authors and title.
-        module: where its `reproduce` is.
+        module: module of its `reproduce`.
     """
 
     name: str

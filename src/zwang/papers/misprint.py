@@ -1,5 +1,5 @@
-"""An equation that is printed wrongly, as printed and as it should be, each measured against what
-both claim to be.
+"""A misprinted equation, as printed and as corrected; the errors of both are measured against an
+independent value.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ import numpy as np
 from zwang.papers.claim import Claim, Verdict, compared
 
 AGREED, WRONG = 1e-12, 1e-2
-"""Largest error of an equation that is right: round-off; and the least one of a misprint, relative
+"""Largest error of a right equation, which is round-off, and smallest error of a misprint, relative
 to entries of order one.
 """
 
 
 @dataclasses.dataclass(frozen=True)
 class Misprint:
-    """An equation.
+    """A misprinted equation and its correction.
 
     Attributes:
         place: its number.
-        what: what it gives.
-        printed, correction: the part that matters, and what it should be.
-        error_printed, error_right: largest deviation from the truth of either; infinite where the
-            shapes of both sides differ, so that there is no equation.
+        what: the quantity that it gives.
+        printed, correction: the essential part, as printed and as corrected.
+        error_printed, error_right: largest deviation of each from the true value; infinite if the
+            shapes of the two sides differ.
     """
 
     place: str
@@ -37,7 +37,7 @@ class Misprint:
 
     @property
     def shown(self) -> bool:
-        """Whether the correction is right and the printed form is wrong."""
+        """True if the correction is right and the printed form is wrong."""
         return self.error_right < AGREED and not self.error_printed < WRONG
 
     @property

@@ -1,4 +1,4 @@
-"""A paper's page as one HTML file that needs nothing beside it."""
+"""A paper's page as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write_page(page: Page, path: Path, *, seconds: float) -> None:
     Args:
         page: the paper, reproduced.
         path: the HTML file.
-        seconds: how long that took.
+        seconds: time of the reproduction [s].
     """
     figures = [
         (chart, Markup(inline_svg(chart.figure, chart.key, chart.title)))
@@ -46,8 +46,8 @@ def write_page(page: Page, path: Path, *, seconds: float) -> None:
 
 
 def _numeric(grid: Grid) -> list[bool]:
-    """Which columns hold numbers (with their units) and dashes only, to be set to the right; the
-    first one names the rows.
+    """Mask of the columns that contain only numbers (with units) and dashes, which are
+    right-aligned; the first column names the rows.
     """
     columns = zip(*grid.rows, strict=True)
     held = [[cell for cell in column if cell not in ("", "–")] for column in columns]

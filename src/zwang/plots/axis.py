@@ -134,7 +134,9 @@ def axis(
 
 
 def flattened(values, logarithmic: bool) -> np.ndarray:
-    """Numbers, or their decimal logarithms on a logarithmic axis; NaN where they have none."""
+    """Numbers, or their decimal logarithms on a logarithmic axis; NaN for numbers without a
+    logarithm.
+    """
     values = np.asarray(values, float)
     shown = np.where(
         np.isfinite(values) & (values > LEAST_DRAWN if logarithmic else True), values, np.nan

@@ -97,13 +97,15 @@ class Mark:
 class Label:
     """Text that begins at a point, in the units of the axes.
 
-    `shift` moves it to the right and up [point].
+    `shift` moves it to the right and up [point]. Where it would cover something there, it moves
+    to another side of the point, unless it names a row, in which it stays.
     """
 
     point: Sequence[float] | np.ndarray
     text: str
     color: str = INK
     shift: tuple[float, float] = (0.0, 0.0)
+    row: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -20,10 +20,10 @@ from zwang.plots.layout import (
     SMALL_TEXT,
     START,
     TEXT,
-    TINY_TEXT,
     Place,
     layout,
 )
+from zwang.plots.names import ASCENT, names
 from zwang.plots.points import lone
 
 STYLE: dict[Any, Any] = {
@@ -120,24 +120,20 @@ def _draw(axes, at: Place) -> None:
     for mark in at.panel.marks:
         for x in mark.x:
             axes.axvline(x, color=mark.color, lw=0.9, ls=_dashes(mark.dash, 0.9), zorder=0.6)
-    for row, right, down, late, color in at.names():
-        place = {"xytext": (right, at.y.length - down), "ha": "right" if late else "left"}
-        axes.annotate(
-            plain(row),
-            (0, 0),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            color=color,
-            fontsize=TINY_TEXT,
-            **place,
-        )
     handles = [_curve(axes, curve) for curve in at.panel.drawn]
-    for label in at.panel.labels:
-        right, up = label.shift
-        turned = {"xytext": (-right, up), "ha": "right"}
-        place = turned if at.turned(label) else {"xytext": (right, up)}
-        place |= {"textcoords": "offset points", "fontsize": SMALL_TEXT}
-        axes.annotate(plain(label.text), label.point, color=label.color, **place)
+    for name in names(at):
+        edge = name.y is None
+        axes.annotate(
+            plain(name.text),
+            (name.x, 1.0 if edge else name.y),
+            xycoords=axes.get_xaxis_transform() if edge else "data",
+            xytext=(name.right, name.up + ASCENT * name.size),
+            textcoords="offset points",
+            ha="right" if name.side == "end" else "left",
+            va="top",
+            color=name.color,
+            fontsize=name.size,
+        )
     if at.empty:
         axes.text(
             0.5, 0.5, NOTHING, transform=axes.transAxes, ha="center", va="center", color=MUTED

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from zwang.plots.axis import Axis, axis
-from zwang.plots.data import Label, Panel, Picture
+from zwang.plots.data import Panel, Picture
 
 INCH = 72.0
 LEFT_MARGIN, RIGHT_MARGIN, TOP, BOTTOM, GAP, ROW, TITLE = 52.0, 8.0, 7.0, 31.0, 14.0, 12.0, 16.0
@@ -17,8 +17,6 @@ for the title [point]; constant, so that the time axes of all pictures are align
 """
 TEXT, SMALL_TEXT, TINY_TEXT = 8.5, 8.0, 7.0
 """Font sizes of axes and title, of ticks and legends, of marks [point]."""
-TINY_ROW, MARK_ROOM = 8.0, 3.0
-"""Height of a row of a mark's name, and its distance from the line [point]."""
 DOT, START = 2.5, 6.0
 """Size of an isolated point between gaps, and of the dot at a start [point]."""
 LETTER = 0.56
@@ -61,39 +59,6 @@ class Place:
     def points(self, x, y) -> tuple[np.ndarray, np.ndarray]:
         """Positions of points on the page."""
         return self.left + self.x.at(x), self.bottom - self.y.at(y)
-
-    def turned(self, label: Label) -> bool:
-        """Return whether a label is left of its point, as it would leave the page otherwise."""
-        begin = float(self.points(*label.point)[0]) + label.shift[0]
-        return begin + wide(label.text) > self.left + self.x.length + RIGHT_MARGIN
-
-    def names(self) -> Iterator[tuple[str, float, float, bool, str]]:
-        """Rows of the names of all marks: text, where it begins or, of a name that is left of its
-        line, ends, its baseline, both from the upper left corner of the data area, whether it ends
-        there, and its color.
-
-        A name stands at the first height from the top where it covers no curve and no other name,
-        or no other name where curves are everywhere, or at the top.
-        """
-        curves = [(self.x.at(c.x), self.y.length - self.y.at(c.y)) for c in self.panel.curves]
-        taken: list[tuple[np.ndarray, np.ndarray]] = []
-        for mark in self.panel.marks:
-            for x, name in zip(self.x.at(mark.x), mark.names, strict=False):
-                rows, late = name.split("\n"), bool(x > 0.75 * self.x.length)
-                across = np.array([0.0, max(wide(row, TINY_TEXT) for row in rows)])
-                across += x - MARK_ROOM - across[1] if late else x + MARK_ROOM
-                tall = TINY_ROW * len(rows)
-                tops = np.arange(1.0, max(self.y.length - tall, 2.0), TINY_ROW)
-                free = (
-                    y
-                    for drawn in ([*curves, *taken], taken)
-                    for y in tops
-                    if not any(_covers(across, y, y + tall, *curve) for curve in drawn)
-                )
-                top = next(free, tops[0])
-                taken.append((across[[0, 1, 1, 0, 0]], top + tall * np.array([0, 0, 1, 1, 0])))
-                for i, row in enumerate(rows, 1):
-                    yield row, across[int(late)], top + TINY_ROW * i - 1.0, late, mark.color
 
     @property
     def empty(self) -> bool:
@@ -178,18 +143,6 @@ def legend(labels: Sequence[str], room: float) -> tuple[list[tuple[float, float]
                 (float(starts[i % columns]), ROW * (i // columns)) for i in range(len(labels))
             ], columns
     return [], 0
-
-
-def _covers(across: np.ndarray, top: float, bottom: float, x: np.ndarray, y: np.ndarray) -> bool:
-    """Return whether a box covers a part of a curve, which is straight between its points."""
-    x, y = np.append(x, x[-1:]), np.append(y, y[-1:])  # so that a single point is a line, too
-    with np.errstate(divide="ignore", invalid="ignore"):
-        part = np.sort((across[:, None] - x[:-1]) / np.diff(x), axis=0)
-    inside = (part[0] <= 1) & (part[1] >= 0)
-    height = y[:-1] + np.clip(part, 0.0, 1.0) * np.diff(y)
-    return bool(
-        np.any(inside & (np.min(height, axis=0) <= bottom) & (np.max(height, axis=0) >= top))
-    )
 
 
 def wide(text: str, size: float = SMALL_TEXT) -> float:

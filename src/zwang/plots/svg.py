@@ -26,6 +26,7 @@ from zwang.plots.layout import (
     layout,
     wide,
 )
+from zwang.plots.names import LINE, names
 from zwang.plots.points import fewer, lone, path
 
 COLORS = {
@@ -129,11 +130,7 @@ def across(at: Place, name: str) -> list[str]:
 def curves(at: Place, key: str) -> list[str]:
     """Marks and curves, clipped to the data area."""
     area = element("rect", x=at.left, y=at.top, width=at.x.length, height=at.y.length)
-    drawn = [marked(at, mark) for mark in at.panel.marks]
-    drawn += [
-        text(at.left + right, at.top + down, row, color, TINY_TEXT, "end" if late else "start")
-        for row, right, down, late, color in at.names()
-    ]
+    drawn = [part for mark in at.panel.marks for part in marked(at, mark)]
     drawn += [part for curve in at.panel.drawn for part in curved(at, curve)]
     # The name has the position: pictures that share it have the same clip path.
     own = f"{key}-{at.left:.0f}-{at.top:.0f}-{at.x.length:.0f}-{at.y.length:.0f}"
@@ -181,12 +178,14 @@ def spots(x: np.ndarray, y: np.ndarray, curve: Curve, marker: str, size: float) 
     return element("path", d=data, fill=curve.color, opacity=curve.alpha)
 
 
-def marked(at: Place, mark: Mark) -> str:
-    """Vertical lines."""
+def marked(at: Place, mark: Mark) -> list[str]:
+    """The vertical lines of a mark."""
     ups = "".join(f"M{at.left + x:.2f} {at.top:.2f}v{at.y.length:.2f}" for x in at.x.at(mark.x))
-    return element(
-        "path", d=ups, stroke=mark.color, stroke_width=0.9, stroke_dasharray=dashes(mark.dash)
-    )
+    return [
+        element(
+            "path", d=ups, stroke=mark.color, stroke_width=0.9, stroke_dasharray=dashes(mark.dash)
+        )
+    ]
 
 
 def legend(at: Place) -> list[str]:
@@ -218,13 +217,15 @@ def legend(at: Place) -> list[str]:
 
 
 def labels(at: Place) -> list[str]:
-    """Texts at points, and one in the middle of an empty panel."""
+    """Names of labels and marks, and a text in the middle of an empty panel."""
     x, y = at.left + at.x.length / 2, (at.top + at.bottom) / 2
     parts = [text(x, y, NOTHING, MUTED, TEXT, "middle")] if at.empty else []
-    for label in at.panel.labels:
-        (x, y), (right, up) = at.points(*label.point), label.shift
-        side = (x - right, "end") if at.turned(label) else (x + right, "start")
-        parts.append(text(side[0], y - up, label.text, label.color, SMALL_TEXT, side[1]))
+    for name in names(at):
+        x = at.left + float(at.x.at(name.x)) + name.right
+        y = (at.top if name.y is None else at.bottom - float(at.y.at(name.y))) - name.up
+        for i, row in enumerate(name.text.split("\n")):
+            down = LINE * name.size * i
+            parts.append(text(x, y + down, row, name.color, name.size, name.side))
     return parts
 
 

@@ -332,8 +332,6 @@ class Robot:
     def _body(self, name: str | None) -> int:
         return GROUND if name is None else int(entry(self.tree._index, name))
 
-    # --- the model
-
     @cached_property
     def model(self) -> Model:
         """The robot with its actuators at rest."""
@@ -341,7 +339,7 @@ class Robot:
 
     def driven(
         self,
-        control: Callable | None = None,
+        control: Callable | AbstractControlLaw | None = None,
         *,
         constraints: Sequence[AbstractConstraint] = (),
         params: dict | None = None,
@@ -350,12 +348,14 @@ class Robot:
         """The robot with a control of its actuators, and more constraints or parameters.
 
         Args:
-            control: `(q, v, t, p)` → u, shape (nu,), forces of the `motors` [N, N·m]; none by
-                default.
+            control: `(q, v, t, p)` → u, shape (nu,), forces of the `motors` [N, N·m], or a control
+                law such as `law` makes; none by default.
             constraints: in addition to its own.
             params: more parameters, by name.
-            servo: as in `zw.Model`; `law` makes one.
+            servo: as in `zw.Model`.
         """
+        if servo is None and isinstance(control, AbstractControlLaw):
+            control, servo = None, control
         law = optional_function(control, "driven: control", "(q, v, t, p) → u")
         asked = self.description.letting_go
         loose = [] if asked is None else loose_constraints(self.description, self.tree, asked)

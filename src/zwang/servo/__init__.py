@@ -1,29 +1,29 @@
 """Servo control: constraints that actuators enforce, for fully, under- and redundantly actuated
 systems.
 
-| file | what |
+| file | content |
 |---|---|
 | `servo.py` | `Servo`: constraints, actuators, gains, choice among controls |
 | `feedback.py` | `Feedback`: controls, or forces, as a function of the state |
 | `tracking.py` | linear feedback about a state, and along a trajectory |
 | `laws.py` | `law`: impedance, computed torque, path following … by name |
 | `actuation.py` | the actuators that both have |
-| `gains.py` | how fast an error decays |
-| `lyapunov.py` | `Lyapunov`: a function that is to fall, as a row |
+| `gains/` | gains: the rate at which an error decays |
+| `lyapunov.py` | `Lyapunov`: a Lyapunov function with a prescribed decay, as a row |
 | `within.py` | `within`: a quantity that stays between limits, as a servo constraint |
-| `null_space.py` | which control where many work |
-| `controller.py` | the equations: u, reacting passive force, residual, rank, authority |
-| `control.py` | `control`: all that at one state |
-| `limits.py` | `Limits` of the actuators, and the quadratic program that keeps them |
+| `null_space.py` | the choice among the controls of a redundant actuation |
+| `controller.py` | the equations for u, passive force, residual, rank and authority |
+| `control.py` | `control`: u and these quantities at one state |
+| `limits.py` | `Limits` of the actuators, and the quadratic program that enforces them |
 | `keeping.py` | inequalities and limits in one problem |
-| `loop.py` | `Loop`: sampled, delayed, noisy control, and controllers that believe another model |
-| `lie_derivative.py`, `relative_degree.py` | constraints reached after more differentiation |
-| `dynamic_extension.py`, `input_chain.py` | integrators before actuators that act too early |
-| `extension_search.py` | which integrators |
-| `adaptation.py` | gains that learn a bound, as states of the controller |
-| `extended_servo.py` | `ExtendedServo`: the servo behind them, and the actuators' own controls |
+| `loop.py` | `Loop`: sampled, delayed, noisy control, and controllers with another model |
+| `lie_derivative.py`, `relative_degree.py` | constraints of higher relative degree |
+| `dynamic_extension.py`, `input_chain.py` | integrators at the inputs (dynamic extension) |
+| `extension_search.py` | the search for these integrators |
+| `adaptation.py` | adaptive gains, whose bounds are states of the controller |
+| `extended_servo.py` | `ExtendedServo`: a servo with integrators between it and the actuators |
 | `zero_dynamics.py` | the motion that servo constraints leave free, and whether it is stable |
-| `bounded_motion.py` | the motion on servo constraints that stays bounded though that grows |
+| `bounded_motion.py` | the bounded motion on servo constraints with unstable zero dynamics |
 | `inverse_dynamics.py` | the control for a given acceleration of a closed chain |
 """
 

@@ -19,7 +19,7 @@ from zwang.servo.limits import Limits
 
 
 class AbstractActuated(AbstractControlLaw):
-    """A control law with actuators of its own."""
+    """A control law with its own actuators."""
 
     actuation: AbstractVar[Callable]
     actuators: AbstractVar[tuple[str, ...] | None]
@@ -27,9 +27,9 @@ class AbstractActuated(AbstractControlLaw):
     limits: AbstractVar[Limits | None]
 
     def _take_actuators(self, actuation, actuators, actuator_units, limits) -> None:
-        """Keep the actuators that a user gives, checked as far as that needs no model."""
+        """Store the actuators given by a user, after the checks that need no model."""
         what = type(self).__name__
-        # by name of velocity, which only the hierarchy that assembles the law can resolve
+        # names of velocities, which only the hierarchy that assembles the law can resolve
         if isinstance(actuation, Mapping):
             actuators = tuple(actuation) if actuators is None else actuators
             self.actuation = lambda q, t, p: actuation
@@ -90,7 +90,7 @@ class AbstractActuated(AbstractControlLaw):
         return np.zeros(np.shape(u), bool) if self.limits is None else self.limits.reached(u)
 
     def refuse_continuous(self) -> None:
-        """Raise if the rate is limited, which takes a controller with a memory."""
+        """Raise if the rate is limited, because that needs a controller with memory."""
         if self.limits is not None and self.limits.rate is not None:
             raise ModelError(
                 "Limits: a limit of the rate needs a controller that remembers its last control: "

@@ -1,4 +1,6 @@
-"""Gains that learn: what they have learned is a state of the controller, behind one integrator."""
+"""Adaptive gains. The bound that a gain estimates is a state of the controller, behind one
+integrator.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,16 @@ from zwang.servo.servo import Servo
 
 
 def learning(servo: Servo) -> dict[str, Adaptive]:
-    """Gains that have a state, by constraint."""
+    """Gains that have a state, by name of the constraint."""
     return {name: gain for name, gain in servo.gains.items() if isinstance(gain, Adaptive)}
 
 
 def adapted_model(model: Model, servo: Servo, state: State) -> tuple[Model, np.ndarray, np.ndarray]:
-    """The closed loop of a servo whose gains learn, and q and v with what they know at the start.
+    """The closed loop of a servo with adaptive gains; also q and v extended by the initial
+    estimates.
 
     Raises:
-        ModelError: if a constraint is reached at a higher degree than its own.
+        ModelError: if the relative degree of a constraint is higher than its natural degree.
     """
     adaptive, natural = learning(servo), {c.name: c for c in servo.constraints}
     names = list(adaptive)

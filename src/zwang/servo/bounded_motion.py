@@ -2,11 +2,11 @@
 boundary value problem on their manifold Z.
 
     x_{k+1} = Φ(x_k) on Z,     Φ: one step of order 8 of ẋ = f(x) + g(x) u(x)
-    first node: no part along directions that decay;  last node: none along those that grow
+    first node: no component along decaying directions;  last node: none along growing directions
 
-Newton's iteration for all nodes at once, each in coordinates z of its tangent space, x ⊕ T z, and
-projected onto Z after every iteration. Over one step the flow grows by exp(λ h) alone, so that the
-system stays well-conditioned however long the motion is.
+Newton's iteration solves for all nodes at once. Each node has coordinates z in its tangent space, x
+⊕ T z, and is projected onto Z after every iteration. Over one step the flow grows only by exp(λ h),
+so the linear system stays well-conditioned for motions of any length.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from zwang.stepping.explicit import explicit_step
 from zwang.thresholds import RESOLVED, SOLUTION_ERROR
 
 MOST_ITERATIONS = 40
-"""Corrections of all nodes, and of one node onto Z."""
+"""Largest number of Newton iterations for all nodes, and for the projection of the nodes onto Z."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,8 +42,8 @@ class RestOnZ:
         q, v: the state.
         tangent: T, an orthonormal basis of directions (N⁺ δq, δv) along Z, shape (2 nv, n).
         eigenvalues: of the zero dynamics [1/s].
-        decaying, growing: rows L whose product with z = T⁺ δx is the part of a deviation along
-            directions that decay, and grow.
+        decaying, growing: rows L; L z, with z = T⁺ δx, is the component of a deviation along the
+            directions that decay, or grow.
     """
 
     q: np.ndarray
@@ -60,7 +60,8 @@ class Nodes:
 
     Attributes:
         t, q, v: shapes (nodes,), (nodes, nq), (nodes, nv).
-        error: the largest error of a step beside the motion, as the embedded method says.
+        error: the largest error of a step relative to the size of the motion, estimated by the
+            embedded method.
     """
 
     t: np.ndarray
@@ -69,16 +70,16 @@ class Nodes:
     error: float = np.inf
 
     def at(self, t: np.ndarray) -> Nodes:
-        """A guess at closer nodes."""
+        """The interpolated motion at other times, as an initial guess for more nodes."""
         q, v = (np.stack([np.interp(t, self.t, x) for x in y.T], axis=1) for y in (self.q, self.v))
         return Nodes(t, q, v)
 
 
 def rest_on(bound: Controller, q, v, t: float, name: str) -> RestOnZ:
-    """The equilibrium of the zero dynamics next to a state.
+    """The equilibrium of the zero dynamics nearest to a given state.
 
     Raises:
-        ModelError: if there is none, or a direction neither decays nor grows.
+        ModelError: if there is none, or if a direction neither decays nor grows.
     """
     q, v = np.asarray(q, float), np.asarray(v, float)
     for _ in range(MOST_ITERATIONS):
@@ -119,12 +120,12 @@ def rest_on(bound: Controller, q, v, t: float, name: str) -> RestOnZ:
 
 
 def bounded_motion(bound: Controller, start: RestOnZ, end: RestOnZ, guess: Nodes) -> Nodes:
-    """The motion from one rest to another, at given times.
+    """The motion from one equilibrium to another, at given times.
 
     Args:
         bound: the servo and the system it acts on.
-        start, end: where it comes from and goes to.
-        guess: a first guess at its nodes.
+        start, end: the equilibria at the beginning and the end.
+        guess: initial guess at the nodes.
 
     Raises:
         ModelError: if the iteration does not converge.
@@ -137,13 +138,13 @@ def bounded_motion(bound: Controller, start: RestOnZ, end: RestOnZ, guess: Nodes
         before, size = size, float(np.max(np.abs(dz), initial=0.0))
         if not np.isfinite(size):
             break
-        # far from the solution a whole correction would leave the part where it is linear
+        # far from the solution a full step would leave the region where the linearization is valid
         scale = 1 + np.max(np.abs(nodes.q)) + np.max(np.abs(nodes.v))
         share = min(1.0, 0.5 * scale / max(size, 1e-300)) if size > before else 1.0
         steps = share * np.einsum("kij,kj->ki", tangents, dz)
         q, v = map(np.asarray, mapped(_moved, (bound,), nodes.q, nodes.v, nodes.t, steps))
         nodes = Nodes(nodes.t, q, v, error / scale)
-        # Newton's iteration is quadratic, so that the next change is round-off
+        # Newton's iteration converges quadratically, so the next change would be round-off
         if size <= RESOLVED * scale:
             return dataclasses.replace(_projected(bound, nodes)[0], error=error / scale)
     raise ModelError(
@@ -158,7 +159,9 @@ def control_along(bound: Controller, nodes: Nodes) -> np.ndarray:
 
 
 def first_guess(bound: Controller, start: RestOnZ, t: np.ndarray) -> Nodes:
-    """Every node is the state on Z that is nearest to the node before, without its velocities."""
+    """An initial guess: each node is the state on Z nearest to the previous node, at zero
+    velocity.
+    """
     q = [start.q]
     for time in t[1:]:
         alone = Nodes(np.array([time]), q[-1][None], np.zeros((1, len(start.v))))
@@ -167,7 +170,9 @@ def first_guess(bound: Controller, start: RestOnZ, t: np.ndarray) -> Nodes:
 
 
 def _projected(bound: Controller, nodes: Nodes) -> tuple[Nodes, np.ndarray]:
-    """The nodes on Z, and a basis of the tangent space at each, shape (nodes, 2 nv, n)."""
+    """The nodes projected onto Z, and a basis of the tangent space at each, shape (nodes, 2 nv,
+    n).
+    """
     q, v = nodes.q, nodes.v
     for _ in range(MOST_ITERATIONS):
         residual, D = map(np.asarray, mapped(_off, (bound,), q, v, nodes.t))
@@ -181,8 +186,9 @@ def _projected(bound: Controller, nodes: Nodes) -> tuple[Nodes, np.ndarray]:
 
 
 def _intervals(bound: Controller, nodes: Nodes, tangents: np.ndarray):
-    """Where each step ends beside the next node, in its tangent coordinates, shape (steps, n), with
-    derivatives by the coordinates of the node before; and the largest error of a step.
+    """The difference between the end of each step and the next node, in the tangent coordinates of
+    that node, shape (steps, n); its derivatives by the coordinates of the node before; and the
+    largest error of a step.
     """
     h = np.diff(nodes.t)
     q, v, t = nodes.q, nodes.v, nodes.t
@@ -194,7 +200,7 @@ def _intervals(bound: Controller, nodes: Nodes, tangents: np.ndarray):
 
 
 def _corrections(start, end, nodes, tangents, defects, slopes, bound) -> np.ndarray:
-    """dz of every node, shape (nodes, n): all linear equations at once."""
+    """dz of every node, shape (nodes, n), from one linear system for all nodes."""
     count, n = len(nodes.t), tangents.shape[2]
     if not n:
         return np.zeros((count, 0))
@@ -222,7 +228,7 @@ def _corrections(start, end, nodes, tangents, defects, slopes, bound) -> np.ndar
 
 
 def _away(bound: Controller, rest: RestOnZ, nodes: Nodes, k: int) -> np.ndarray:
-    """A node beside an equilibrium, in directions (N⁺ δq, δv)."""
+    """The deviation of a node from an equilibrium, in directions (N⁺ δq, δv)."""
     system, p = bound.dynamics.system, bound.dynamics.p
     dq = functions.as_velocity(system, jnp.asarray(rest.q), nodes.t[k], p, nodes.q[k] - rest.q)
     return np.concatenate([np.asarray(dq), nodes.v[k] - rest.v])
@@ -245,7 +251,7 @@ def _control(bound: Controller, q, v, t):
 
 
 def _interval(bound: Controller, q, v, t, T, q_end, v_end, h):
-    """The end of a step beside the next node, its derivatives by z, and its error."""
+    """The end of a step relative to the next node, its derivatives by z, and its error."""
     system, p = bound.dynamics.system, bound.dynamics.p
     back = lambda dq: functions.as_velocity(system, q_end, t + h, p, dq)
 

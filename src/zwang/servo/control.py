@@ -30,11 +30,11 @@ def controller(
     params: PyTree = None,
     pseudoinverse: AbstractPseudoinverse | None = None,
 ) -> Controller:
-    """A servo, by default the model's own, bound to the model without its control, checked;
-    compiles nothing.
+    """A servo, by default the model's own, bound to the model without its control. The arguments
+    are checked; nothing is compiled.
 
     Raises:
-        ModelError: if there is none, or if it does not fit the model.
+        ModelError: if there is no servo, or if it does not fit the model.
     """
     dynamics, given = _acting(model, servo, params, pseudoinverse)
     if not isinstance(given, (Servo, ExtendedServo)):
@@ -57,7 +57,7 @@ def _acting(
     params: PyTree,
     pseudoinverse: AbstractPseudoinverse | None,
 ) -> tuple[Dynamics, AbstractControlLaw]:
-    """The model without its control, and the law that is to act on it, checked."""
+    """The model without its control, and the control law, both checked."""
     instance(model, Model, "control: model", "a zw.Model")
     given = model.servo if law is None else law
     if not isinstance(given, AbstractControlLaw):
@@ -97,7 +97,7 @@ def control(
         model: the model; its passive constraints react to the control.
         servo: servo constraints, actuators, gains and the choice among controls, or another
             control law (`zw.servo.Feedback`); the model's own by default: `zw.control(model, q=q,
-            v=v)`. One that is given takes the place of the model's own.
+            v=v)`. A law given here replaces the model's own.
         q: coordinates, shape (nq,).
         v: velocities, shape (nv,).
         t: time [s].
@@ -112,7 +112,7 @@ def control(
 
     Raises:
         ModelError: if the servo constraints cannot be met, with the names of those without
-            authority. Where it is limits that they ask too much of, nothing is raised: see
+            authority. If only the limits of the actuators prevent it, nothing is raised: see
             `.result` and `.missed`.
 
     Reference: servo paper, eq. (35).
@@ -145,9 +145,11 @@ def control_of(passive: Dynamics, law: AbstractControlLaw, state: State) -> Cont
 
 
 def raise_on_failure(answer: Control, model: Model) -> None:
-    """Raise what `Control.result` says, with the servo constraints concerned."""
+    """Raise the error that `Control.result` states, with the names of the servo constraints
+    concerned.
+    """
     result = Result(int(answer.result))
-    # at its limits a servo does what it was built to do
+    # a servo at its limits works as designed, so this is not a failure
     if result in (
         Result.SUCCESS,
         Result.AT_LIMIT,
@@ -164,7 +166,7 @@ def raise_on_failure(answer: Control, model: Model) -> None:
 
 
 def unmet(answer: Control) -> str:
-    """Which servo constraints are missed, the worst first, and which of them no actuator
+    """Name the servo constraints that are missed, the worst first, and those that no actuator
     reaches.
     """
     missed = {name: float(x) for name, x in answer.missed.items()}

@@ -1,12 +1,12 @@
-"""A servo at work: the equations that give u, with hinges reacting to it.
+"""The equations of the control u, with the reactions of the passive constraints.
 
 With a₀ the acceleration of the passive system without control and P = I − A⊕A,
 
-    v̇ = a₀ + P M⁻¹ B u         hinges react to the actuators
+    v̇ = a₀ + P M⁻¹ B u         passive constraints react to the actuators
     (A_s P M⁻¹ B) u = b_s − A_s a₀     one linear solve, no algebraic loop
 
-Reference: servo paper, eq. (16)-(35); the projection P is what its eq. (24) leaves open by putting
-    Q^c into a.
+Reference: servo paper, eq. (16)-(35). Its eq. (24) includes Q^c in a; the projection P states this
+    dependence on u explicitly.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ SOLVED = 1e-8
 """Largest servo residual, relative to the accelerations involved, that counts as solved."""
 
 SERVO_ROUND_OFF = 1e-7
-"""Residuals up to `SERVO_ROUND_OFF · SOLVED` of all accelerations, in the mass metric, are
-round-off: where a row asks for no acceleration and gets none, there is nothing else to compare them
-with.
+"""Residuals up to `SERVO_ROUND_OFF · SOLVED` times all accelerations, in the mass metric, count as
+round-off. A row that requires no acceleration and gets none offers no other quantity for
+comparison.
 """
 
 NEWTON_STEPS = 8
-"""Corrections of u where nonideal passive forces depend on the ideal ones, and so on u, in a way
-that is not linear.
+"""Number of corrections of u where nonideal passive forces depend nonlinearly on the ideal ones,
+and therefore on u.
 """
 
 
@@ -57,10 +57,10 @@ class Controller(Record):
     """A servo bound to the dynamics of a passive model.
 
     Attributes:
-        dynamics: of the passive system, with the parameters that the controller believes in.
-        servo: what is to be enforced.
-        rows: the servo constraints, differentiated as often as their degree says.
-        one_sided: which of their rows are inequalities.
+        dynamics: of the passive system, with the parameters that the controller assumes.
+        servo: the servo.
+        rows: the servo constraints, differentiated according to their degrees.
+        one_sided: True for each of their rows that is an inequality.
     """
 
     dynamics: Dynamics
@@ -77,16 +77,16 @@ class Controller(Record):
         self.one_sided = tuple(which.tolist())
 
     def target(self, s: State) -> Float[Array, " rows"]:
-        """`b_s` with the pull of the gains, shape (rows,)."""
+        """`b_s` including the feedback of the gains, shape (rows,)."""
         b, errors = self.rows.rhs(s.q, s.v, s.t, self.dynamics.p), self.errors(s)
-        # without a gain the constraint is enforced at the level of accelerations alone, and errors
+        # without a gain the constraint is enforced only at the level of accelerations, and errors
         # persist
         for name, gain in self.servo.gains.items():
             b = b.at[self.rows.row_slices[name]].add(gain.at(s).pull(errors[name]))
         return b
 
     def errors(self, s: State) -> dict[str, list[Float[Array, " rows"]]]:
-        """`y, ẏ …` of each servo constraint, up to one below its degree."""
+        """`y, ẏ …` of each servo constraint, up to the order below its degree."""
         found = {}
         for member in self.rows.members:
             together = isinstance(member, DifferentiatedConstraint)
@@ -104,29 +104,30 @@ class Controller(Record):
         before: Float[Array, " nu"] | None = None,
         elapsed: Float[Array, ""] | float = 0.0,
     ) -> ServoSolution:
-        """u, and everything that it was chosen from, where the passive system is known.
+        """u and all quantities from which it was chosen, for a given passive system.
 
         Args:
             eq: the passive system.
-            before, elapsed: the control applied `elapsed` seconds before, for limits of the rate;
-                None if it is not known.
+            before: the control applied `elapsed` seconds ago, for limits of the rate; None if
+                unknown.
+            elapsed: time since then [s].
         """
         p, s = self.dynamics.p, eq.state
         A, b, B = _demands(self, s)
         weighed = eq.mass.weigh(jnp.concatenate([A, B.T]))
         rows, columns = weighed[: len(A)], weighed[len(A) :]  # A_s W and (Wᵀ B)ᵀ
-        # a choice of units, which has no derivative: v̇ does not depend on it
+        # only a choice of units: v̇ does not depend on it, so it needs no derivative
         length = row_lengths(jax.lax.stop_gradient(rows))
         scale = 1 / jnp.where(length > 0, length, 1.0)
         width = row_lengths(jax.lax.stop_gradient(columns))
         K = scale[:, None] * (rows @ columns.T)
 
         def solve(a0, G):
-            # the cosine between what a row asks for and what the best actuator does once hinges
-            # have reacted
+            # the cosine between a row and the acceleration that the best actuator causes, including
+            # the reactions of the passive constraints
             authority = jnp.max(jnp.abs(G) / jnp.where(width > 0, width, 1.0), axis=1, initial=0.0)
-            # a row without authority is left out: its round-off would otherwise be inverted into a
-            # huge control
+            # a row without authority is left out, because inverting its round-off would give a huge
+            # control
             G = (authority > AUTHORITY_THRESHOLD)[:, None] * G
             r, one_sided = scale * (b - A @ a0), np.array(self.one_sided, bool)
             held, kept = np.flatnonzero(~one_sided), np.flatnonzero(one_sided)
@@ -136,9 +137,9 @@ class Controller(Record):
             return u, ServoProblem(reduced, wanted, authority)
 
         if all(c.nonideal is None for c in self.dynamics.constraints.members):
-            # I − C⁺C: what hinges let through
+            # I − C⁺C: the projection onto the accelerations that passive constraints admit
             passed = lambda w: w - eq.gauss.C.solve(eq.gauss.rows @ w)
-            # the projection is applied to whichever are fewer, rows or actuators
+            # the projection is applied to the rows or to the actuators, whichever are fewer
             few = len(rows) <= len(columns)
             G = jax.vmap(passed)(rows) @ columns.T if few else rows @ jax.vmap(passed)(columns).T
             a0 = self.dynamics.acceleration(eq)
@@ -154,15 +155,15 @@ class Controller(Record):
             slope = jax.jacfwd(achieved)(u)
             return solve(achieved(u) - slope @ u, scale[:, None] * (A @ slope))
 
-        # friction depends on the constraint force and so on u: a fixed number of corrections keeps
-        # the program differentiable
+        # friction depends on the constraint force and therefore on u; a fixed number of corrections
+        # keeps the program differentiable
         u = jax.lax.fori_loop(0, NEWTON_STEPS, lambda _, u: corrected(u)[0], jnp.zeros(B.shape[1]))
         return ServoSolution(self, eq, A, b, B, scale, u, achieved(u), corrected(u)[1])
 
     def _within_limits(
         self, reduced: ReducedServoSystem, C, d, wanted, s: State, before, elapsed
     ) -> Float[Array, " nu"]:
-        """The control within its limits that keeps the inequalities `C u ≥ d`."""
+        """The control within its limits that satisfies the inequalities `C u ≥ d`."""
         limits, nu = self.servo.limits, len(wanted)
         if limits is None and not len(d):
             return wanted
@@ -182,15 +183,15 @@ class Controller(Record):
         return self.diagnosis(self.choose(self.dynamics.equation_at(s)))
 
     def diagnosis(self, best: ServoSolution, u: Float[Array, " nu"] | None = None) -> Control:
-        """What a choice does; or what a control u does in its place that something else has chosen.
+        """The effect of a choice; or the effect of a control u from another source in its place.
 
         For such a u, `result` says whether the servo constraints could be met at this state, and
-        `missed` what u leaves undone.
+        `missed` by how much u misses them.
         """
         c = best
         if u is not None:
             c = dataclasses.replace(c, u=u, acceleration=self.acceleration(c.eq, u))
-        # a residual of 1e-12 means nothing where accelerations are 1e-12 as well
+        # a residual of 1e-12 is not small if the accelerations are 1e-12 as well
         involved = jnp.abs(c.acceleration) + jnp.abs(c.eq.free_acceleration)
         asked = jnp.linalg.norm(c.scale * c.b) + jnp.linalg.norm(
             c.scale * (jnp.abs(c.A) @ involved)
@@ -209,7 +210,7 @@ class Controller(Record):
         }
         missed = {name: jnp.linalg.norm(miss[rows]) for name, rows in slices.items()}
         actuator_force = c.B @ c.u
-        # from the equation of motion, so that nonideal and ideal parts are both in it
+        # from the equation of motion, so that it contains the nonideal and the ideal part
         passive_force = c.eq.mass.apply(c.acceleration) - c.eq.force - actuator_force
         passive_residual = constraint_residual(c.eq, c.acceleration)
         code = self._code(c, best.u, per, broken, passive_residual)
@@ -232,15 +233,16 @@ class Controller(Record):
     def _code(
         self, c: ServoSolution, best: Float[Array, " nu"], per, broken, passive_residual
     ) -> Int[Array, ""]:
-        """Whether the servo constraints can be met, and if not, why; `per` makes accelerations of
-        rows at unit length relative, and `broken` says that an inequality is not kept.
+        """State whether the servo constraints can be met, and the cause if not. `per` makes the
+        accelerations of rows at unit length relative; `broken` is true if an inequality is
+        violated.
         """
         reduced = c.problem.reduced
-        # what is missed without limits, and within
+        # the residuals without limits, and within them
         without, within = (per * (reduced.r - reduced.G @ u) for u in (c.problem.u, best))
         authority = c.problem.authority[~np.array(self.one_sided, bool)]
         lost = jnp.any((authority <= AUTHORITY_THRESHOLD) & (jnp.abs(without) > SOLVED))
-        # AT_LIMIT only where the same control without limits would do it
+        # AT_LIMIT only if the control without limits would meet the constraints
         code = jnp.where(jnp.linalg.norm(within) <= SOLVED, Result.SUCCESS, Result.AT_LIMIT)
         code = jnp.where(
             jnp.linalg.norm(without) <= SOLVED,
@@ -248,17 +250,17 @@ class Controller(Record):
             jnp.where(lost, Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS),
         )
         code = jnp.where(broken, Result.NOT_KEPT, code)
-        # causes that make all others meaningless overwrite them, the gravest last
+        # causes that make all others meaningless overwrite them, the most severe last
         code = jnp.where(passive_residual <= ACCEPTED_VIOLATION, code, Result.INCONSISTENT)
         code = jnp.where(jnp.all(jnp.isfinite(c.acceleration)), code, Result.NON_FINITE)
         return jnp.where(c.eq.mass.is_positive(), code, Result.SINGULAR_MASS)
 
     def _errors(self, s: State) -> tuple[dict, dict]:
-        """Largest |φ| and |ψ| of each servo constraint, NaN where it has none."""
+        """Largest |φ| and |ψ| of each servo constraint, NaN for a level that it does not have."""
         system, p, none = self.dynamics.system, self.dynamics.p, jnp.asarray(jnp.nan)
 
         def largest(c, x):
-            # a gap that is open is no error, and its rate is none at all
+            # an open gap is not an error, and neither is its rate
             return jnp.max(jnp.maximum(-x, 0.0) if c.level.lets_go else jnp.abs(x), initial=0.0)
 
         phi = {
@@ -278,16 +280,16 @@ class Controller(Record):
 
 @shared_code
 def _demands(controller: Controller, s: State) -> tuple:
-    """`A_s`, `b_s` with the pull of the gains, and B, for all programs of a closed loop."""
+    """`A_s`, `b_s` including the feedback of the gains, and B; shared by all programs of a closed
+    loop.
+    """
     p = controller.dynamics.p
     A, b = controller.rows.matrix(s.q, s.v, s.t, p), controller.target(s)
     return A, b, controller.servo.actuation_matrix(s.q, s.t, p)
 
 
 class ServoProblem(Record):
-    """The servo problem at one state, the u that would be chosen without limits, and the authority
-    over each row.
-    """
+    """The servo problem at one state, the u without limits, and the authority over each row."""
 
     reduced: ReducedServoSystem
     u: Float[Array, " nu"]
@@ -295,8 +297,8 @@ class ServoProblem(Record):
 
 
 class ServoSolution(Record):
-    """What `Controller.choose` found: the passive equation, `A_s v̇ = b_s`, B, row scale, u, v̇,
-    and the problem it solved.
+    """The result of `Controller.choose`: the passive equation, `A_s v̇ = b_s`, B, row scale, u, v̇,
+    and the servo problem that was solved.
     """
 
     controller: Controller
@@ -316,8 +318,8 @@ class ServoSolution(Record):
 
 
 def blank(law: AbstractControlLaw, names: Iterable[str], passive: Dynamics) -> Control:
-    """A `Control` of zeros of the shapes that a law's diagnosis has, of what it asks for by
-    name.
+    """A `Control` filled with zeros, with the shapes of a law's diagnosis; `names` are the keys of
+    its mappings.
     """
     system, zero, code = passive.system, jnp.zeros(()), jnp.zeros((), int)
     q, _, t = system.shapes
@@ -340,7 +342,7 @@ def blank(law: AbstractControlLaw, names: Iterable[str], passive: Dynamics) -> C
 
 
 def constraint_residual(eq: Equation, acceleration) -> Float[Array, ""]:
-    """Residual of the passive constraints beside the terms that it is made of."""
+    """Residual of the passive constraints relative to the size of the terms in it."""
     A, b = eq.gauss.A, eq.b
     terms = jnp.abs(b) + abs(A) @ (jnp.abs(acceleration) + jnp.abs(eq.free_acceleration))
     return relative_residual(jnp, A @ acceleration - b, terms, eq.gauss.units())

@@ -1,9 +1,10 @@
-"""Integrators before actuators that reach the servo constraints too early.
+"""Dynamic extension: integrators before the actuators that act on the servo constraints at too low
+a derivative.
 
-A planar quadrotor that is to follow a path in x and y: thrust appears in both accelerations and the
-torque in neither, so that of the two rows at degree 2 one alone can be met. If the thrust is a
-state that is reached through two integrators, both rows have degree 4, where thrust'' and torque
-meet them together. `extension_search.py` finds the integrators.
+Example: a planar quadrotor follows a path in x and y. The thrust appears in both accelerations and
+the torque in neither, so at degree 2 only one of the two rows can be met. If the thrust is a state
+behind two integrators, both rows have degree 4, and thrust'' and torque together can meet them.
+`extension_search.py` finds the integrators.
 
 Reference: Isidori (1995), Nonlinear Control Systems, 3rd ed., section 5.4 (dynamic extension
     algorithm); Nijmeijer and van der Schaft (1990), Nonlinear Dynamical Control Systems, section
@@ -50,10 +51,10 @@ class DynamicExtension:
     Attributes:
         model: the extended model with its servo; the inputs that have integrators before them are
             coordinates and velocities of it, and its controls are those of the actuators.
-        q, v: the given state with these inputs at rest.
+        q, v: the given state, extended by these inputs with their derivatives at zero.
         integrators: input (an actuator, or a sum of actuators) → number of integrators before it.
-        degrees: relative degree of each servo constraint with them.
-        inputs: actuator → the value at which it starts.
+        degrees: relative degree of each servo constraint with these integrators.
+        inputs: actuator → its initial value.
     """
 
     model: Model
@@ -75,7 +76,7 @@ class DynamicExtension:
 
     @property
     def sentence(self) -> str:
-        """What was found in words."""
+        """The result in words."""
         if self.servo.remark:
             return self.servo.remark
         return f"{degrees_in_words(self.degrees)}; no integrators are needed"
@@ -98,12 +99,13 @@ def dynamic_extension(
     Args:
         model: the model.
         servo: constraints, actuation and gains, the model's own by default; gains must fit any
-            order (a number, `Rate`), or the one that is found (`Poles`).
-        q, v, t: the start of the run.
-        inputs: actuator → its control at the start; by default the controls that come nearest to
-            holding the acceleration at zero there. A quadrotor without thrust cannot be steered.
+            order (a number, `Rate`), or the order that is found (`Poles`).
+        q, v, t: the initial state of the run.
+        inputs: actuator → its control at the start; by default the controls that make the
+            acceleration there as small as possible, because a quadrotor without thrust, for
+            example, cannot be steered.
         params: parameters that differ from the model's.
-        highest: relative degree at which to give up.
+        highest: the highest relative degree that is tried.
 
     Returns:
         A `DynamicExtension`: `zw.simulate(found.model, found.q, found.v, duration=...)`.
@@ -133,7 +135,7 @@ def dynamic_extension(
     chains, held = plain.servo.chains, held_controls(bound, state, inputs)
     p = bound.dynamics.p
     q0, v0 = chains.state(state.q, state.v, held, state.t, p)
-    # in general position the extension works; the given state may still be an exception
+    # the extension works in general position, but the given state may be an exception
     least = {name: int(degree or 0) for name, degree in general.degrees.items()}
     there = decoupling(inner, plain.state(q0, v0, t), highest, least)
     if there.degrees != general.degrees or not there.is_regular:
@@ -169,25 +171,26 @@ def with_found_degrees(
     params: PyTree = None,
     highest: int = HIGHEST_DEGREE,
 ) -> DynamicExtension:
-    """The model with a servo whose constraints are differentiated as often as its actuators need,
-    and with integrators before those that reach them too early (`dynamic_extension`).
+    """The model with a servo whose constraints are differentiated up to their relative degrees,
+    with integrators before the actuators that act at too low a derivative (`dynamic_extension`).
 
-    Where the rows of one constraint have different degrees, each becomes a constraint of its own
+    If the rows of one constraint have different degrees, each row becomes a separate constraint
     with the same gain: those of `path` are called `path[0]`, `path[1]` and so on.
 
     Args:
         model, q, v, t, params, highest: as in `relative_degree`.
-        servo: its gains must fit any order (a number, `Rate`) or the one that is found (`Poles`);
+        servo: its gains must fit any order (a number, `Rate`) or the order that is found (`Poles`);
             if they were given for the natural order, give a new servo with
             `degrees=relative_degree(...).degrees`.
         inputs: as in `dynamic_extension`.
 
     Returns:
-        What was found: `.sentence` says it, `.servo` and `.model` follow the constraints, from `.q`
-        and `.v`, which are the given ones where no integrators are needed.
+        A `DynamicExtension`: `.sentence` states the result in words, `.servo` and `.model` follow
+        the constraints from the state `.q` and `.v`, which is the given state if no integrators are
+        needed.
 
     Raises:
-        ModelError: if a constraint has no relative degree up to `highest`, or the constraints
+        ModelError: if a constraint has no relative degree up to `highest`, or if the constraints
             compete for actuators, and no integrators help.
     """
     instance(servo, Servo, "with_found_degrees: servo", "zw.Servo(constraints, actuation, ...)")
@@ -219,7 +222,7 @@ def with_found_degrees(
 
 
 def _given_degrees(passive: Model, servo: Servo, options: Mapping) -> Model:
-    """The closed loop of a servo whose actuators reach its rows at their degrees."""
+    """The closed loop of a servo whose rows are reached at the degrees stated in it."""
     closed = Servo(
         servo.constraints,
         servo.actuation,

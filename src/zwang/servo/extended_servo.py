@@ -1,9 +1,10 @@
-"""A servo whose actuators are reached through integrators, and the actuators' own controls.
+"""A servo with integrators between it and the actuators.
 
     w = inner servo on (q, z …),    u = T (z, w)        u are forces of actuators, not their rates
 
-The integrators are states of the controller. What they apply is part of the control: the model
-without it is the system alone, u and power of a run are those of the actuators.
+The states of the integrators belong to the controller. The forces that they apply are part of the
+control: the model without control is the system alone, and u and the power of a run are those of
+the actuators.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class ExtendedServo(AbstractControlLaw):
     """A servo on a system with integrators before its inputs.
 
     Attributes:
-        servo: the servo that acts on the last integrator of each chain.
+        servo: the inner servo, which acts on the last integrator of each chain.
         chains: the integrators.
         actuation: `(q, t, p)` → B of the actuators on the system without integrators.
         actuators, actuator_units: names and units of the actuators.
@@ -70,7 +71,9 @@ class ExtendedServo(AbstractControlLaw):
         return f"dynamic extension: {self.chains.sentence}; then {found}"
 
     def bound(self, passive: Dynamics) -> Controller:
-        """The inner servo on the system that the states of the chains act on."""
+        """The inner servo bound to the system with the forces that the states of the chains
+        apply.
+        """
         home = passive.system
         force = HeldForce(home.force, self.actuation, self.chains)
         return Controller(replace(passive, system=replace(home, force=force)), self.servo)
@@ -117,8 +120,8 @@ class ExtendedServo(AbstractControlLaw):
 
 
 class HeldForce(Record):
-    """F of a system with what the states of its chains apply. Two of the same parts are equal, so
-    that all programs of a closed loop share what is traced of it.
+    """F of a system, plus the force that the states of its chains apply. Two objects with the same
+    parts are equal, so that all programs of a closed loop share its trace.
     """
 
     force: Callable
@@ -131,8 +134,8 @@ class HeldForce(Record):
 
 
 class ExtendedSolution(Record):
-    """What an `ExtendedServo` chose: the inputs of the integrators, and the force that their states
-    apply.
+    """The choice of an `ExtendedServo`: the inputs of the integrators, and the force that their
+    states apply.
     """
 
     inner: ServoSolution
@@ -145,12 +148,12 @@ class ExtendedSolution(Record):
 
     @property
     def u(self) -> Float[Array, " nu"]:
-        """What the inner servo asks for: the highest derivatives."""
+        """The highest derivatives of the inputs, which the inner servo computes."""
         return self.inner.u
 
     @property
     def actuator_force(self) -> Float[Array, " nv"]:
-        """What is added to F."""
+        """The force that is added to F."""
         return self.inner.actuator_force + self.held
 
 
@@ -165,9 +168,9 @@ def extended_model(
 
     Args:
         model: the model without control.
-        servo: its servo, whose inputs the integrators are put before.
+        servo: its servo; the integrators are placed before its inputs.
         chains: the integrators.
-        further: servo constraints on the extended state.
+        further: additional servo constraints on the extended state.
         options: further arguments of the extended servo, such as `degrees`.
     """
     constraints = [Leading(c, model.system) for c in model.constraints.members]
@@ -184,7 +187,7 @@ def extended_model(
 def extended_servo(
     servo: Servo, chains: Chains, further: Sequence[AbstractConstraint] = (), **options
 ) -> ExtendedServo:
-    """The servo whose inputs with integrators act on the last one of their chain; arguments as of
+    """The servo whose inputs with integrators act on the last one of their chain; arguments as in
     `extended_model`.
     """
     home, nu = chains.system, len(chains.lengths)

@@ -2,10 +2,11 @@
 
     1. differentiate every row until an input appears in it, at a state in general position;
     2. if the decoupling matrix has full rank, end;
-    3. put an integrator before every input that appears in rows which depend on each other, and
-       begin again. Where these rows see fewer combinations of their inputs than there are inputs
-       (the sum of four rotors), the combinations become inputs first, u = T w; where they change
-       with the state (what pulls along a rope), accelerations of these rows do, u = T(q) w + u₀.
+    3. put an integrator before every input that appears in linearly dependent rows, and repeat. If
+       fewer combinations of the inputs appear in these rows than there are inputs (the sum of four
+       rotors), these combinations become inputs first, u = T w. If the combinations change with the
+       state (the pull along a rope), the accelerations of these rows become inputs, u = T(q) w +
+       u₀.
 
 Reference: Isidori (1995), Nonlinear Control Systems, 3rd ed., section 5.4 (dynamic extension
     algorithm).
@@ -39,16 +40,16 @@ from zwang.servo.servo import Servo
 from zwang.thresholds import ALL_BUT_ZERO
 
 GENERAL = 0.1
-"""How far a state in general position is from the given one, in model units: what vanishes at the
-given state alone does not vanish there.
+"""Distance of the state in general position from the given state, in model units. A quantity that
+vanishes only at the given state does not vanish there.
 """
 
 
 def integrators_for(
     model: Model, servo: Servo, bound: Controller, state: State, highest: int
 ) -> tuple[Model, Controller, Decoupling] | None:
-    """The model with the integrators, its servo bound to it, and what the inputs do then; or None
-    if none help.
+    """The model with the integrators, its servo bound to it, and its decoupling matrix; or None if
+    no integrators help.
     """
     nu, least = actuator_count(bound, state), {}
     names, units = tuple(servo.names(nu)), tuple(servo.units(nu))
@@ -66,7 +67,7 @@ def integrators_for(
         seen, dependent = _seen_by_dependent_rows(found.matrix, nu)
         early, lengths = np.any(np.abs(seen) > AUTHORITY_THRESHOLD, axis=1), chains.lengths
         if len(seen.T) < np.sum(early) and not (any(lengths) or chains.mixed):
-            # at another state, the rows see the same combinations or others
+            # compare the combinations that appear in the rows with those at another state
             other = _general(model, bound, state, seed=1990)
             there = plain.state(*chains.state(*other, state.t, p), float(state.t))
             again = decoupling(inner, there, highest, least)
@@ -79,12 +80,12 @@ def integrators_for(
                 if made is not None:
                     chains = made
                     continue
-        # If all inputs are late alike, the same rows depend on each other one derivative later.
+        # If every input were delayed, the same rows would be dependent again one derivative later.
         longest = max((k for k, first in zip(lengths, early, strict=True) if first), default=0)
         if not early.any() or early.all() or longest >= highest - 2:
             return None
-        # only inputs of these rows are delayed, until the late ones appear at the same
-        # derivative; rows that can be met as they are keep theirs
+        # only the inputs of these rows are delayed, until the other inputs appear at the same
+        # derivative; rows that can already be met keep their degree
         lengths = tuple(k + bool(first) for k, first in zip(lengths, early, strict=True))
         least = {
             name: degree + (not np.any(found.inputs[name] & ~early))
@@ -94,8 +95,8 @@ def integrators_for(
 
 
 def _seen_by_dependent_rows(G: np.ndarray, inputs: int) -> tuple[np.ndarray, np.ndarray]:
-    """An orthonormal basis of what rows that depend on each other see, shape (inputs, k), and which
-    rows these are.
+    """An orthonormal basis of the combinations of inputs that appear in linearly dependent rows,
+    shape (inputs, k), and a mask of these rows.
     """
     if not G.size:
         return np.zeros((inputs, 0)), np.zeros(len(G), bool)
@@ -107,14 +108,14 @@ def _seen_by_dependent_rows(G: np.ndarray, inputs: int) -> tuple[np.ndarray, np.
 def _by_state(
     chains: Chains, bound: Controller, found: Decoupling, dependent: np.ndarray
 ) -> Chains | None:
-    """Inputs of which the first ones are accelerations of rows that depend on each other; None
-    where these rows are not reached at their natural degree.
+    """Inputs of which the first ones are accelerations of linearly dependent rows; None if the
+    relative degree of such a row is not its natural degree.
 
     Args:
         chains: inputs that are the actuators, without integrators.
         bound: the servo.
-        found: what the inputs do at a state in general position.
-        dependent: which rows of its matrix depend on each other.
+        found: the decoupling matrix at a state in general position.
+        dependent: mask of its linearly dependent rows.
     """
     reached = [c for c in bound.servo.constraints if found.degrees[c.name] is not None]
     sizes = [len(x) for x in found.rows]
@@ -122,7 +123,7 @@ def _by_state(
     touched = [c for c in reached if any(c is owner[i] for i in np.flatnonzero(dependent))]
     if any(found.degrees[c.name] != c.level.order for c in touched):
         return None
-    # rows of all constraints that are touched, in their order
+    # all rows of the constraints that contain dependent rows, in their order
     places = [i for i, c in enumerate(owner) if c in touched]
     G = found.matrix[places] * dependent[places][:, None]
     rows = pivots(G.T, AUTHORITY_THRESHOLD)
@@ -149,7 +150,9 @@ def _by_state(
 def _general(
     model: Model, bound: Controller, state: State, seed: int = 1995
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """q and v of a state in general position near the given one, and u near what it holds."""
+    """q and v of a state in general position near the given one, and controls near those that hold
+    it.
+    """
     rng, system = np.random.default_rng(seed), model.system
     # a fixed seed: the answer must not change from one call to the next
     beside = lambda x: np.asarray(x) + GENERAL * rng.standard_normal(np.shape(x))
@@ -164,7 +167,7 @@ def _general(
 
 
 def actuator_count(bound: Controller, state: State) -> int:
-    # traced alone: carried out, each of its operations would be compiled
+    # traced only: executing it would compile each of its operations
     matrix = lambda q, t: bound.servo.actuation_matrix(q, t, bound.dynamics.p)
     return jax.eval_shape(matrix, state.q, state.t).shape[1]
 
@@ -172,8 +175,8 @@ def actuator_count(bound: Controller, state: State) -> int:
 def held_controls(
     bound: Controller, state: State, inputs: Mapping[str, float] | None
 ) -> np.ndarray:
-    """Controls at the start, shape (nu,): as given, else those that hold the acceleration nearest
-    to zero.
+    """Controls at the start, shape (nu,): the given ones, otherwise those that make the
+    acceleration as small as possible.
     """
     names = bound.servo.names(actuator_count(bound, state))
     inputs = (
@@ -187,7 +190,7 @@ def held_controls(
                 f"{', '.join(names)}."
             )
     a0, reaction = (np.asarray(x) for x in _accelerations(bound, state))
-    # controls that keep the system nearest to rest, so that the start of the extended system has no
+    # these controls keep the system nearest to rest, so that the extended system starts without a
     # jump
     held = -Decomposition(reaction, AUTHORITY_THRESHOLD).solve(a0)
     given: dict[str, float] = {**dict(zip(names, held.tolist(), strict=True)), **inputs}
@@ -196,7 +199,9 @@ def held_controls(
 
 @partial(program)
 def _accelerations(bound: Controller, s: State):
-    """Acceleration without control, and what each actuator adds to it, in the mass metric."""
+    """Acceleration without control, and the contribution of each actuator to it, in the mass
+    metric.
+    """
     dynamics = bound.dynamics
     gauss = dynamics.gauss_at(s)
     B = bound.servo.actuation_matrix(s.q, s.t, dynamics.p)
@@ -207,7 +212,7 @@ def _accelerations(bound: Controller, s: State):
 
 
 def without_integrators(bound: Controller, state: State, highest: int) -> str:
-    """What the actuators reach without integrators, in words."""
+    """State in words which servo rows the actuators reach without integrators."""
     found = decoupling(bound, state, highest)
     missing = [name for name, degree in found.degrees.items() if degree is None]
     if missing:

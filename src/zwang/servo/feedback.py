@@ -1,5 +1,5 @@
-"""A control that is a function of the state: of the controls themselves, or of the forces that the
-actuators are to stand in for.
+"""A control that is a function of the state: of the controls themselves, or of generalized forces
+that the actuators reproduce.
 """
 
 from __future__ import annotations
@@ -33,23 +33,24 @@ from zwang.servo.null_space import (
 
 
 class Feedback(AbstractActuated):
-    """A control u = f(q, v, t, p), or the one that moves the system as forces Q = f(q, v, t, p) on
-    its velocities would:
+    """A control u = f(q, v, t, p), or the control that gives the same acceleration as generalized
+    forces Q = f(q, v, t, p):
 
         P M⁻¹ (B u − Q) = 0,    P = I − A⊕A
 
-    where constraints take up the rest. Of all such u it is the one of least norm, or what
-    `null_space` chooses; `Control.rank` is below the number of actuators where there are several.
-    Where no u does it, u comes nearest, in the mass metric where there are constraints, and
-    `missed` is the share that remains.
+    The forces of the passive constraints supply the difference B u − Q. If several u satisfy this
+    equation, `Control.rank` is less than the number of actuators, and u is the solution of least
+    norm, or the choice of `null_space`. If no u satisfies it, u is the least-squares solution, in
+    the mass metric if there are constraints, and `missed` is the relative residual.
 
     Args:
         function: `(q, v, t, p)` → u, shape (nu,), or Q, shape (nv,).
         actuation, actuators, actuator_units: as in `zw.Servo`.
         forces: whether the function gives Q.
-        limits: `zw.servo.Limits` of the actuators, within which u comes as near as it can.
-        null_space: the choice among controls, of forces; see `zwang.servo.null_space`.
-        name: what it is called where forces are missed.
+        limits: `zw.servo.Limits` of the actuators; within them u comes as near as possible.
+        null_space: the choice among controls where the function gives Q; see
+            `zwang.servo.null_space`.
+        name: the name in messages about forces that are missed.
 
     Example:
         >>> damper = zw.servo.Feedback(lambda q, v, t, p: -2.0 * v[:1], [[1.0], [0.0]])
@@ -132,13 +133,13 @@ class Feedback(AbstractActuated):
         return Fed(eq, B, u, wanted, reduced)
 
     def _reduced(self, passive: Dynamics, eq: Equation, B, Q) -> ReducedServoSystem:
-        # forces that no actuator reaches are no exception here, as the base of a walking robot
-        # shows: rows contradict each other, which only a method with a rank decision takes
+        # forces that no actuator reaches are common (the base of a walking robot); the rows then
+        # contradict each other, which needs a method with a rank decision
         method = SVD(AUTHORITY_THRESHOLD)
         if not passive.constraints.m:
             return ReducedServoSystem(B, B, Q, method)
         weighed = eq.mass.weigh(jnp.concatenate([B.T, Q[None]]))
-        # I − C⁺C: what constraints let through
+        # I − C⁺C: the projection onto the accelerations that constraints admit
         passed = jax.vmap(lambda w: w - eq.gauss.C.solve(eq.gauss.rows @ w))(weighed)
         return ReducedServoSystem(passed[:-1].T, weighed[:-1].T, passed[-1], method)
 
@@ -177,8 +178,8 @@ class Feedback(AbstractActuated):
 
 
 class Fed(Record):
-    """What a `Feedback` chose: the passive equation, B, u, what it is without limits, and the
-    problem that it solved where forces are given.
+    """The choice of a `Feedback`: the passive equation, B, u, the u without limits, and, where
+    forces are given, the problem that was solved.
     """
 
     eq: Equation
@@ -194,5 +195,5 @@ class Fed(Record):
 
 
 def _missed(reduced: ReducedServoSystem, u) -> Float[Array, ""]:
-    """Share of the forces that a control leaves undone."""
+    """Share of the forces that a control does not reproduce."""
     return relative(reduced.G @ u - reduced.r, reduced.r)

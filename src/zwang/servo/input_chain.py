@@ -2,8 +2,8 @@
 
     u = T (z, …) + u₀,    d^k z_j / dt^k = w_j   w is the new input, T combines the actuators
 
-A chain of k integrators has k − 1 coordinates z, ż … and one velocity z^(k−1), with a mass of 1 on
-which w_j acts. They are states of the controller: their rates count as no energy and no power.
+A chain of k integrators has k − 1 coordinates z, ż … and one velocity z^(k−1) with mass 1, on which
+w_j acts. They are states of the controller and contribute neither energy nor power.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from zwang.servo.lie_derivative import passive_acceleration
 
 
 class Chains(Record):
-    """Integrators before inputs w, where the actuators apply `u = T w`.
+    """Integrators before inputs w; the actuators apply `u = T w`.
 
     Attributes:
         system: the system without them.
         lengths: number of integrators before each input, 0 where there are none.
         names, units: of the inputs.
-        combination: rows of T, shape (nu, nu); None where each input is one actuator's.
-        seen: T and u₀ where they depend on the state; without it T is constant and u₀ = 0.
+        combination: rows of T, shape (nu, nu); None if each input belongs to one actuator.
+        seen: T and u₀ if they depend on the state; None if T is constant and u₀ = 0.
     """
 
     system: System
@@ -62,7 +62,7 @@ class Chains(Record):
 
     @property
     def mixed(self) -> bool:
-        """Whether inputs are combinations of actuators."""
+        """True if inputs are combinations of actuators."""
         return self.seen is not None or self.combination is not None
 
     def matrix(self, q, t, p) -> Float[Array, "nu inputs"]:
@@ -74,7 +74,7 @@ class Chains(Record):
 
     @property
     def integrators(self) -> dict[str, int]:
-        """Input → number of integrators before it, where there are any."""
+        """Input → number of integrators before it, for inputs with integrators."""
         return {self.names[j]: self.lengths[j] for j in self.extended}
 
     @property
@@ -95,14 +95,12 @@ class Chains(Record):
         return self.system.nv + self.extended.index(j)
 
     def input(self, j: int, q, v) -> Float[Array, ""]:
-        """z: what is applied at the end of the chain."""
+        """z, the input at the end of the chain."""
         own = self.coordinates(j)
         return q[own[0]] if len(own) else v[self.velocity(j)]
 
     def held(self, q, v, t, p) -> Float[Array, " nu"]:
-        """What the actuators apply of the states alone, `T z + u₀` with 0 for inputs without
-        chains.
-        """
+        """The controls due to the states alone, `T z + u₀` with 0 for inputs without chains."""
         z = [self.input(j, q, v) if k else 0.0 for j, k in enumerate(self.lengths)]
         found = self.matrix(q, t, p) @ jnp.stack([jnp.asarray(x, float) for x in z])
         return found + self.offset(q, v, t, p)
@@ -114,7 +112,9 @@ class Chains(Record):
         return self.seen.offset(q[: self.system.nq], v[: self.system.nv], t, p)
 
     def applied(self, q, v, t, p, w: Float[Array, " nu"]) -> Float[Array, " nu"]:
-        """u of the actuators: `T` times the states, and w of inputs without chains."""
+        """u of the actuators: `T` times the states of the chains and w of the inputs without
+        chains.
+        """
         free = np.array([k == 0 for k in self.lengths], float)
         return self.held(q, v, t, p) + self.matrix(q, t, p) @ (free * w)
 
@@ -124,7 +124,7 @@ class Chains(Record):
         return jnp.concatenate([force, jnp.zeros(self.nv - self.system.nv)])
 
     def state(self, q, v, u: np.ndarray, t, p) -> tuple[np.ndarray, np.ndarray]:
-        """q and v of the extended system where the actuators are at rest at u, shape (nu,)."""
+        """q and v of the extended system for actuators at rest at u, shape (nu,)."""
         with outside_of_programs():
             given = jnp.asarray(q, float), jnp.asarray(v, float)
             T, offset = self.matrix(given[0], t, p), self.offset(*given, t, p)
@@ -132,8 +132,8 @@ class Chains(Record):
         v = np.concatenate([np.asarray(v, float), np.zeros(self.nv - self.system.nv)])
         inputs = Decomposition(np.asarray(T)).solve(np.asarray(u - offset, float))
         for j in self.extended:
-            # an input behind one integrator is a velocity; behind more, the first of its
-            # coordinates
+            # an input behind one integrator is a velocity; behind several, the first of the
+            # coordinates of the chain
             own = self.coordinates(j)
             if len(own):
                 q[own[0]] = inputs[j]
@@ -143,18 +143,18 @@ class Chains(Record):
 
 
 class SeenInputs(Record):
-    """T and u₀ of inputs of which the first ones are accelerations of some rows' residuals:
+    """T and u₀ for inputs of which the first ones are second derivatives of residuals:
 
         z = a(q) u + d(q, v, t),    u_j = a_j⁻¹ (z − d − a_i w_i),    u_i = w_i
 
-    a are these rows of the decoupling matrix, d what they do without control, j as many actuators,
-    and i the others.
+    a are the rows of these residuals in the decoupling matrix, d their accelerations without
+    control, j the same number of actuators, and i the other actuators.
 
     Attributes:
         dynamics: of the passive system; its own parameters are replaced by those of the call.
-        constraints: whose rows they are, all at their natural degree.
+        constraints: the constraints of these rows, all at their natural degree.
         actuation: `(q, t, p)` → B.
-        rows: which rows of all constraints.
+        rows: indices of these rows among the rows of all constraints.
         own, others: the actuators j and i.
     """
 
@@ -166,7 +166,7 @@ class SeenInputs(Record):
     others: tuple[int, ...] = field(static=True)
 
     def _effect(self, q, t, p) -> Float[Array, "k nu"]:
-        """a at rest, as T depends on q alone."""
+        """a at v = 0, because T depends only on q."""
         dynamics = replace(self.dynamics, p=p)
         s = State(q, jnp.zeros(dynamics.system.nv), t)
         B = jnp.asarray(self.actuation(q, t, p), jnp.float64)
@@ -193,9 +193,9 @@ class SeenInputs(Record):
 
 
 def combined(chains: Chains, seen: np.ndarray) -> Chains:
-    """Inputs of which some are the combinations that certain rows see.
+    """Inputs of which some are the combinations that appear in certain rows.
 
-        w = [E; Kᵀ] u,    E the echelon form of what is seen, K what it leaves open
+        w = [E; Kᵀ] u,    E the echelon form of these combinations, K their orthogonal complement
 
     Args:
         chains: inputs that are the actuators, without integrators.
@@ -209,7 +209,7 @@ def combined(chains: Chains, seen: np.ndarray) -> Chains:
         E[i] /= E[i, column]
         others = np.arange(len(E)) != i
         E[others] -= np.outer(E[others, column], E[i])
-    # entries such as 1 and −1 are known to round-off
+    # entries such as 1 and −1 are exact only up to round-off
     E = np.round(E, 12) + 0.0
     touched = np.any(E != 0, axis=0)
     alone = np.eye(len(seen))[~touched]
@@ -242,7 +242,7 @@ def _sum(row: np.ndarray, names: tuple[str, ...]) -> str:
 
 
 class Leading(AbstractConstraint):
-    """A constraint written for the leading entries of q and v."""
+    """A constraint that depends on the leading entries of q and v."""
 
     constraint: AbstractConstraint
     home: System
@@ -291,8 +291,8 @@ class Leading(AbstractConstraint):
 
 
 def behind_integrators(system: System, chains: Chains) -> System:
-    """The system with the states of the chains, on which nothing but the new inputs acts; what the
-    states apply is part of the control (`ExtendedServo`).
+    """The system extended by the states of the chains, on which only the new inputs act. The forces
+    that these states apply are part of the control (`ExtendedServo`).
     """
     nq, nv, more = system.nq, system.nv, len(chains.extended)
     names, units = chains.names, chains.units
@@ -301,7 +301,7 @@ def behind_integrators(system: System, chains: Chains) -> System:
         M = system.mass_as_given(q[:nq], t, p)
         if M.ndim == 1:
             return jnp.concatenate([M, jnp.ones(more)])
-        # blocks of different sizes cannot stay blocks
+        # a stack of blocks cannot hold blocks of different sizes
         return jax.scipy.linalg.block_diag(dense_mass(M), jnp.eye(more))
 
     def force(q, v, t, p):

@@ -27,8 +27,8 @@ from zwang.thresholds import ACCEPTED_VIOLATION, ALL_BUT_ZERO
 
 
 class Wanted(Record):
-    """One entry of a wanted acceleration as `A v̇ = b`; arrays, so that another acceleration
-    compiles nothing.
+    """One entry of the given acceleration as a row `A v̇ = b`, in arrays, so that another
+    acceleration needs no new compilation.
     """
 
     row: Float[Array, " nv"]
@@ -59,17 +59,19 @@ def inverse_dynamics(
 
         (P M⁻¹ B) u = a − a₀,    P = I − A⊕A
 
-    It is the servo problem with A_s = I and b_s = a. Closed chains with more actuators than degrees
-    of freedom get the control of least norm, or what `null_space` chooses. All forces that give a,
+    It is the servo problem with A_s = I and b_s = a. If a closed chain has more actuators than
+    degrees of freedom, the control of least norm is returned, or the choice of `null_space`. All
+    forces that give a,
 
         B u + Aᵀ λ = M a − F,
 
-    differ by the null space of (B Aᵀ): what has no part in it is unique.
+    differ by the null space of (B Aᵀ). A component that is zero throughout this null space is
+    unique.
 
     Args:
         model: the passive model.
         q, v: state, shapes (nq,) and (nv,).
-        a: wanted v̇, shape (nv,), consistent with the passive constraints.
+        a: the given v̇, shape (nv,), consistent with the passive constraints.
         actuation: `(q, t, p)` → B, shape (nv, nu), or a matrix.
         t: time [s].
         params: parameters that differ from the model's.
@@ -78,8 +80,8 @@ def inverse_dynamics(
 
     Returns:
         A `Control`; `.u`, `.passive_force`, and by name of the velocity `.missed` and `.authority`.
-        Outside `jit`, `vmap` and `grad` it also says which of its forces are unique:
-        `.unique_u`, `.unique_force`, and, where constraints are ideal, `.force_by_constraint`.
+        Outside `jit`, `vmap` and `grad` it also states which forces are unique: `.unique_u`,
+        `.unique_force`, and, if the constraints are ideal, `.force_by_constraint`.
 
     Raises:
         ModelError: if a contradicts the passive constraints, with their names, or if the actuators
@@ -111,14 +113,14 @@ def inverse_dynamics(
 
 
 def _judged(answer: Control, dynamics: Dynamics, servo: Servo, state: State) -> Control:
-    """The control with what of its forces is unique."""
+    """The control with the statement of which forces are unique."""
     c, at = dynamics.constraints, evaluate(dynamics, state)
     A = dense_rows(at.A)
     B, nu = np.asarray(servo.actuation_matrix(state.q, state.t, dynamics.p)), len(answer.u)
     metric = dense_metric(at.M, A if dynamics.singular_mass else None)
     both = metric.rows(np.concatenate([B.T, A]))
     null = both.split.left_kernel
-    # of columns at unit length, so that a force counts beside its own size
+    # with columns of unit length, so that each force is compared with its own size
     open_to = {n: both.C[nu:][s].T @ null[nu:][s] for n, s in c.row_slices.items()}
     forces = None
     if all(x.nonideal is None for x in c.members):

@@ -1,18 +1,19 @@
-"""Servo constraints that are inequalities, beside limits of the actuators, in one problem.
+"""Servo constraints that are inequalities, and limits of the actuators, in one problem.
 
     minimize ‖G u − r‖, then ‖W^½ (u − u*)‖,  subject to  lower ≤ u ≤ upper,  C u ≥ d
 
-C and d are what gaps that are to stay open see of u and ask for. Their gains make of a gap the row
-`ḧ ≥ −c₁ ḣ − c₀ h`, whose poles −k₁ and −k₂ are real: then `(d/dt + k₂)(ḣ + k₁ h) ≥ 0`, and what
-starts with h ≥ 0 and ḣ + k₁ h ≥ 0 keeps both.
+The rows C u ≥ d belong to the gaps h ≥ 0. The gain of a gap gives the row `ḧ ≥ −c₁ ḣ − c₀ h`, whose
+poles −k₁ and −k₂ are real. Then `(d/dt + k₂)(ḣ + k₁ h) ≥ 0`, and if h ≥ 0 and ḣ + k₁ h ≥ 0 at the
+start, both hold at all times.
 
-Which of limits and rows act is found by the active-set method of limits for
+The active set of limits and rows is found by the active-set method of `limits.py` for
 
     ½‖G δ‖² + ½ε‖δ‖² + ½ρ‖C δ − y − m‖²,    y ≥ d − C u*,    δ = u − u*
 
-y is what a row gets, and m its multiplier over ρ, found in a few turns. The control then follows
-from the equations that act, exactly and with their derivatives. Rows may repeat each other. Where
-no control keeps them, they are missed by the least squares that the limits allow.
+y is the value of C δ for which the bound is enforced, and m the multiplier divided by ρ, found in a
+few outer iterations. The control then follows exactly, with derivatives, from the equations of the
+active set. Rows may be redundant. If no control satisfies them, their residual is the least-squares
+minimum within the limits.
 
 Reference: Nocedal and Wright (2006), Numerical Optimization, algorithm 17.4 (augmented
     Lagrangian); Nguyen and Sreenath (2016), Proc. American Control Conference (poles of a row).
@@ -32,10 +33,11 @@ from zwang.thresholds import ACCEPTED_VIOLATION, SMALL_PART
 ROWS_FIRST = 1e4
 """ρ of rows of unit length, relative to ‖G‖²."""
 TURNS = 4
-"""Turns in which multipliers are found, each to the part 1/ROWS_FIRST of what the last one left."""
+"""Outer iterations for the multipliers; each reduces the error by the factor 1/ROWS_FIRST."""
 WEAKER = SMALL_PART**2
-"""ε relative to ‖G‖²: how much less a change of u counts than the servo constraints while it is
-found which limits and rows act."""
+"""ε relative to ‖G‖²: the weight of a change of u compared with the servo constraints while the
+active set is determined.
+"""
 
 
 def keeping(
@@ -48,16 +50,16 @@ def keeping(
     box: tuple[Float[Array, " nu"], Float[Array, " nu"]],
     method: AbstractPseudoinverse,
 ) -> Float[Array, " nu"]:
-    """The control that keeps the rows within its limits; where none does, one within them that
-    misses the rows by the least squares, each at unit length.
+    """The control that satisfies the rows within its limits. If no control does, the control within
+    the limits with the least-squares residual of the rows, each at unit length.
 
     Args:
         G, r: the servo problem, rows at unit length.
         C, d: the rows `C u ≥ d`.
-        wanted: u*, which would be taken without limits and rows.
-        weights: W, how much a change of each entry counts against others.
+        wanted: u*, the control without limits and rows.
+        weights: W, the weight of a change of each entry.
         box: lower and upper limits.
-        method: of pseudoinverses.
+        method: for the pseudoinverses.
     """
     easy = 1 / jnp.sqrt(weights)
     low, high = ((x - wanted) / easy for x in box)
@@ -65,7 +67,7 @@ def keeping(
     size = lambda rows: jnp.linalg.norm(jax.lax.stop_gradient(rows), axis=1)
     length = size(C)
     unit = 1 / jnp.where(length > 0, length, 1.0)
-    # a row without authority is met or missed whatever u is
+    # u has no influence on a row without authority
     C, d = unit[:, None] * C, jnp.where(length > 0, unit * d, 0.0)
     found, at_limit, rows = _acting(*jax.lax.stop_gradient((G, C, d, low, high)))
     fixed = jax.lax.stop_gradient(low)
@@ -73,22 +75,22 @@ def keeping(
     free, acts = jnp.where(at_limit, 0.0, 1.0), jnp.any(at_limit) | jnp.any(rows)
     held = Pseudoinverse(method, rows[:, None] * C * free)
     x = x + held.solve_any(jnp.where(rows, d - C @ x, 0.0))
-    # what the rows leave free, without the round-off of what they do not
+    # G restricted to changes of u that keep the active rows, without round-off
     left = jax.vmap(lambda g: g - held.solve(rows * (C @ g)))(G * free)
     left = jnp.where((size(left) > AUTHORITY_THRESHOLD * size(G))[:, None], left, 0.0)
     x = x + Pseudoinverse(method, left).solve_any(jnp.where(acts, r - G @ x, 0.0))
     within = BEYOND * jax.lax.stop_gradient(jnp.max(jnp.abs(x), initial=0.0))
     fits = jnp.all((x >= low - within) & (x <= high + within)) & jnp.all(C @ x >= d - within)
-    # a row that cannot be kept is no equation
+    # a row that cannot be satisfied is not used as an equation
     x = jnp.where(fits, x, x + jax.lax.stop_gradient(found - x))
     return jnp.where(acts, jnp.clip(wanted + easy * x, *box), wanted)
 
 
 def _acting(G, C, d, low, high):
-    """δ nearly, which of its entries are at a limit, and which rows act."""
+    """An approximation of δ, and masks of its entries at a limit and of the active rows."""
     nu, kept = len(low), len(d)
     gram = G.T @ G
-    # without servo constraints a change of u is all there is
+    # without servo constraints only the change of u counts
     size = jnp.where(jnp.trace(gram) > 0, jnp.trace(gram), 1.0)
     both = jnp.concatenate([C, -jnp.eye(kept)], axis=1)
     H = ROWS_FIRST * size * both.T @ both
@@ -105,5 +107,5 @@ def _acting(G, C, d, low, high):
     none = jnp.zeros(nu + kept), jnp.zeros(nu + kept, bool)
     _, first, (z, bound) = jax.lax.fori_loop(0, TURNS, turn, (jnp.zeros(kept), jnp.zeros(nu), none))
     met = jnp.all(C @ z[:nu] >= d - ACCEPTED_VIOLATION * jnp.max(jnp.abs(z), initial=0.0))
-    # multipliers of what cannot be met grow without end
+    # multipliers of rows that cannot be satisfied grow without bound
     return jnp.where(met, z[:nu], first), bound[:nu], bound[nu:]

@@ -1,19 +1,20 @@
 """Control laws of robotics by name: each is a `zw.Servo` or a `zw.servo.Feedback` of a task
 φ(q, t) = 0.
 
-| law | asks for |
+| law | requirement |
 |---|---|
-| gravity compensation | Q = −F(q, 0, t), forces under which the system rests where it is |
+| gravity compensation | Q = −F(q, 0, t), forces under which the system stays at rest |
 | impedance | Q = −F(q, 0, t) − Aᵀ(K φ + D φ̇): springs and dampers along the task |
-| computed torque | φ̈ + (gain) (φ, φ̇) = 0: error dynamics, whatever masses move |
-| path following | ẋ = speed τ − stiffness φ_x⁺ φ: along φ(x) = 0 by its tangent τ, and to it |
+| computed torque | φ̈ + (gain) (φ, φ̇) = 0: error dynamics independent of the masses |
+| path following | ẋ = speed τ − stiffness φ_x⁺ φ: toward φ(x) = 0 and along its tangent τ |
 
-A task of joints, φ = q − q_d(t), makes of an impedance a PD law with gravity compensation, and of
-the second one computed torque as textbooks have it; a task in space makes an impedance or the
-operational-space law there. Loops react to the actuators (`zwang.servo.feedback`).
+With a task of joints, φ = q − q_d(t), an impedance is a PD law with gravity compensation, and
+computed torque is the law of the textbooks. With a task in space, they are an impedance in space
+and the operational-space law. Closed loops react to the actuators (`zwang.servo.feedback`).
 
-A path is followed wherever on it the system is, not at a time: the field to which the velocity ẋ
-of some coordinates is led has φ̇ = −stiffness φ, exactly, and vanishes nowhere.
+A path is followed without a schedule in time: the velocity ẋ of some coordinates is controlled to a
+vector field that depends on their position alone. This field satisfies φ̇ = −stiffness φ exactly
+and vanishes nowhere.
 
 Source: Siciliano, Sciavicco, Villani and Oriolo (2009), Robotics, sections 8.5, 8.6 and 9.2; Khatib
     (1987), IEEE J. Robotics and Automation 3, 43-53; Kapitanyuk, Proskurnikov and Cao (2018), IEEE
@@ -65,23 +66,25 @@ def law(
 
     Args:
         name: "gravity compensation", "impedance", "computed torque" or "path following".
-        model: the model; its own numbers and constraints are what the law counts on.
+        model: the model, whose parameters and constraints the law uses.
         actuation: as in `zw.Servo`.
-        task: what is to be zero, as a servo constraint; or
-        target: coordinate → where it is to be, a number or a function of time.
+        task: the task φ = 0 as a servo constraint; or
+        target: coordinate → its desired value, a number or a function of time.
         stiffness, damping: K and D of an impedance along the task [N/m, N·m/rad; N·s/m, N·m·s/rad]:
-            a number, one for each row, or a matrix; of path following how fast φ decays [1/s].
-        gains: of computed torque and path following, as in `zw.Servo`.
-        along: of path following, the coordinates x that the task depends on, two or three, one more
+            a number, one for each row, or a matrix; for path following, `stiffness` is the decay
+            rate of φ [1/s].
+        gains: for computed torque and path following, as in `zw.Servo`.
+        along: for path following, the two or three coordinates x that the task depends on, one more
             than it has rows.
-        speed: of path following, along the path [unit of x per s].
+        speed: for path following, the speed along the path [unit of x per s].
         options: `actuators`, `actuator_units`, `limits` and `null_space` of the law.
 
     Returns:
         A `zw.Servo` for computed torque and path following, else a `zw.servo.Feedback`.
 
     Raises:
-        ModelError: for an unknown name, or for numbers that the law lacks or has no use for.
+        ModelError: for an unknown name, and for arguments that are missing or that the law does not
+            use.
 
     Example:
         >>> hold = zw.servo.law("gravity compensation", arm, np.eye(2))
@@ -147,11 +150,11 @@ LAWS: dict[str, tuple[Callable[..., AbstractActuated], tuple[str, ...]]] = {
     "computed torque": (_computed_torque, ("task", "gains")),
     "path following": (_path, ("task", "stiffness", "gains", "along", "speed")),
 }
-"""Laws by name, and what each of them takes beside a model and its actuators."""
+"""Laws by name, with the arguments that each takes in addition to a model and its actuators."""
 
 
 class Weight(Record):
-    """−F(q, 0, t): what holds a system at rest against its weight and its springs."""
+    """−F(q, 0, t): the forces that hold a system at rest against its weight and its springs."""
 
     system: System
 
@@ -160,10 +163,10 @@ class Weight(Record):
 
 
 class Impedance(Record):
-    """Springs and dampers along a task, beside what holds the weight.
+    """Springs and dampers along a task, plus the forces that hold the weight.
 
     Attributes:
-        rest: what is held beside them.
+        rest: the forces that hold the weight.
         task: the task φ.
         stiffness, damping: K and D, matrices, or numbers of each row.
     """
@@ -223,7 +226,7 @@ class Coordinates(Record):
 
 
 def _joints(model: Model, target: Mapping[str, Any]) -> Holonomic:
-    """The task that brings coordinates where they are asked for."""
+    """The task that brings coordinates to their desired values."""
     given = mapping(target, "law: target", '{"elbow": 0.3}')
     system = model.system
     names = [known(n, system.coordinates, f"law: target: {model.name} has no") for n in given]

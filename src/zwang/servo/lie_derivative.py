@@ -1,13 +1,13 @@
-"""A servo constraint whose residual is differentiated further than accelerations, along the passive
+"""Servo constraints of higher relative degree, whose residuals are differentiated along the passive
 motion.
 
 With f the passive motion without control, ẋ = f(x) for x = (q, v, t), and y the residual,
 
-    z = L_f^(r−1) y      is a function of q, v, t like any velocity residual,
+    z = L_f^(r−1) y      is a function of q, v, t, like any velocity residual.
 
-so that the constraint at relative degree r is the nonholonomic constraint z and needs no machinery
-of its own: A_s = ∂z/∂v, b_s = −(dz/dt at fixed v). It is right where no control acts on y, ẏ …
-y^(r−1), i.e. where r is the relative degree.
+The constraint of relative degree r is therefore treated as the nonholonomic constraint z = 0: A_s =
+∂z/∂v, b_s = −(dz/dt at fixed v). This is valid if no control acts on y, ẏ … y^(r−1), i.e. if r is
+the relative degree.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ def chain(
     """`y, ẏ … y^(order−1)` along the passive motion without control, each of shape (rows,).
 
     Args:
-        constraints: y is all their φ, where they are given at position level, or all their ψ; all
-            at one level, so that they share the motion along which they are differentiated.
+        constraints: y contains their φ if they are given at position level, otherwise their ψ. All
+            are at one level, so that they share the motion along which they are differentiated.
         dynamics: of the passive system.
         s: state.
-        order: how many.
+        order: number of entries of the chain.
     """
     if order == 0:
         return []
@@ -54,20 +54,20 @@ def chain(
     has_phi = constraints[0].level.has_phi
     if order == 1:
         return [phi() if has_phi else _ladder(tuple(constraints), dynamics, 0, s.q, s.v, s.t)[0]]
-    # the highest that is known as a function, and its derivatives, from one evaluation
+    # ψ, which is given as a function, and its derivatives, from one evaluation
     derived = _ladder(tuple(constraints), dynamics, order - 1 - has_phi, s.q, s.v, s.t)
     return [phi(), *derived] if has_phi else derived
 
 
 @traced_once
 def _ladder(constraints: tuple, dynamics: Dynamics, more: int, q, v, t) -> list:
-    """ψ and `more` derivatives of it along the passive motion. What a longer one differentiates is
-    traced once for all of them.
+    """ψ and `more` derivatives of it along the passive motion. The part that longer chains
+    differentiate is traced once for all of them.
     """
     if not more:
         system, p = dynamics.system, dynamics.p
         return [jnp.concatenate([c.velocity_residual(system, q, v, t, p) for c in constraints])]
-    # without control: below the relative degree no actuator appears in the derivative
+    # without control, because no actuator appears in derivatives below the relative degree
     acceleration = passive_acceleration(dynamics, State(q, v, t))
     along = dynamics.system.rate(q, v, t, dynamics.p), acceleration, jnp.ones_like(t)
     shorter = lambda q, v, t: _ladder(constraints, dynamics, more - 1, q, v, t)
@@ -76,8 +76,8 @@ def _ladder(constraints: tuple, dynamics: Dynamics, more: int, q, v, t) -> list:
 
 
 class DifferentiatedConstraint(AbstractConstraint):
-    """`z(q, v, t) = L_f^(degree−1) y = 0`, at velocity level, of one constraint or of several at
-    one level with equally many rows.
+    """`z(q, v, t) = L_f^(degree−1) y = 0` at velocity level, for one constraint, or for several
+    constraints at one level with equal numbers of rows.
 
     Attributes:
         originals: the constraints with residuals y.
@@ -109,7 +109,8 @@ class DifferentiatedConstraint(AbstractConstraint):
 
     @property
     def is_full(self) -> bool:
-        # the passive motion couples the velocities, and its derivatives take long to follow
+        # the passive motion couples the velocities, and tracing the structure of its derivatives is
+        # slow
         return True
 
     def velocity_residual(self, system, q, v, t, p):
@@ -120,13 +121,13 @@ class DifferentiatedConstraint(AbstractConstraint):
 def differentiated(
     constraints: Sequence[AbstractConstraint], dynamics: Dynamics, degrees: Mapping[str, int]
 ) -> Constraints:
-    """Constraints differentiated as often as their degrees say, so that v̇ appears in them.
+    """Constraints differentiated according to their degrees, so that v̇ appears in them.
 
-    Those of one level, one degree and one number of rows are differentiated together, as most of
-    the work is the motion along which they are.
+    Constraints of the same level, degree and number of rows are differentiated together, because
+    most of the work is the motion along which they are differentiated.
 
     Args:
-        constraints: what is differentiated.
+        constraints: the constraints.
         dynamics: of the passive system.
         degrees: by name of constraint.
     """

@@ -1,18 +1,18 @@
-"""What actuators can do: limits on the control and on its rate, kept by a small quadratic program.
+"""Limits on the control and on its rate, enforced by a small quadratic program.
 
-With u* the control that the null-space choice would take without limits and G what the servo rows
-see of u, rows at unit length,
+Let u* be the control that the null-space choice gives without limits, and let G u = r be the servo
+problem with rows of unit length. The control is the solution of
 
     minimize ‖G u − r‖, then ‖W^½ (u − u*)‖,  subject to  lower ≤ u ≤ upper
 
-first the servo constraints, then the choice among the controls that meet them alike (W: the weights
-of `WeightedNorm`, or 1). Passive constraints take no part in the bargain: whatever u is, hinges
-react to it. Where u* is within its limits it is the answer, bit by bit.
+The servo constraints come first, and the choice among controls that meet them equally well comes
+second (W: the weights of `WeightedNorm`, or 1). Passive constraints are not part of the compromise,
+because they react to every u. If u* is within its limits, the result is bitwise identical to u*.
 
-Which entries are at a limit is found by the active-set method for ½‖G δ‖² + ½ε‖W^½ δ‖², δ = u − u*,
-which starts at the projection of u*; the others then follow from one pseudoinverse of their
-columns, so that the answer does not depend on ε and has exact derivatives: entries at a limit move
-with it, the others as without limits.
+The active-set method for ½‖G δ‖² + ½ε‖W^½ δ‖², δ = u − u*, which starts at the projection of u*,
+determines the entries at a limit. The other entries then follow from one pseudoinverse of their
+columns, so the result does not depend on ε and has exact derivatives: entries at a limit change
+with that limit, the others as without limits.
 
 Reference: Stark and Parker (1995), Computational Statistics 10, 129-141; Nocedal and Wright (2006),
     Numerical Optimization, algorithm 16.3.
@@ -35,33 +35,33 @@ from zwang.objects.display import present
 from zwang.objects.record import Record
 
 STRONGER = 1e-9
-"""ε relative to ‖G‖²: how much less the null-space choice counts than the servo constraints while
-the entries at a limit are found.
+"""ε relative to ‖G‖²: the weight of the null-space choice compared with the servo constraints while
+the active set is determined.
 """
 AT_LIMIT = 1e-12
 """Relative distance from a limit [1] up to which a control counts as being at it."""
 MOST_SET_CHANGES = 10
-"""Changes of the active set at most, per actuator; one is usually enough. Beyond it the control
-reached so far is taken: it is within its limits, and its residual is reported as always.
+"""Largest number of changes of the active set per actuator; one is usually enough. After that the
+current control is used: it is within its limits, and its residual is reported as usual.
 """
 MULTIPLIER_ROUND_OFF = 1e-14
-"""A gradient below this, relative to ‖G‖² and to the largest entry, does not move an entry off its
-limit.
+"""An entry leaves its limit only if its gradient, relative to ‖G‖² and to the largest entry,
+exceeds this value.
 """
 BEYOND = 1e-9
-"""A limit exceeded by less than this, relative to the size of the problem, is round-off and is cut
-off.
+"""A violation of a limit by less than this, relative to the size of the problem, is round-off; the
+control is clipped.
 """
 
 
 class Limits(Record):
-    """Limits of the actuators; arrays, so that other limits compile nothing.
+    """Limits of the actuators, as arrays, so that other limits need no new compilation.
 
     Args:
         lower, upper: limits of u [N, N·m …], a number or one per actuator; none by default.
         rate: limit of `|u̇|` [N/s, N·m/s …], a number or one per actuator, infinite for none. It
-            needs a controller that remembers its last control: `zw.simulate(...,
-            loop=zw.Loop(sample_time=...))`; the first control of a run is free.
+            needs a controller that stores its last control: `zw.simulate(...,
+            loop=zw.Loop(sample_time=...))`; the first control of a run is not limited in rate.
 
     Example:
         >>> servo = zw.Servo([path], B, gains=4.0, limits=zw.servo.Limits(lower=-20.0, upper=20.0))
@@ -81,7 +81,9 @@ class Limits(Record):
         return present("text_of_values", self)
 
     def check(self, nu: int) -> None:
-        """Raise if limits do not fit `nu` actuators or leave nothing between them."""
+        """Raise if the limits do not fit `nu` actuators, or if a lower limit exceeds its upper
+        limit.
+        """
         for name, value in (("lower", self.lower), ("upper", self.upper), ("rate", self.rate)):
             if value is not None and value.shape not in ((), (nu,)):
                 raise ModelError(
@@ -94,7 +96,8 @@ class Limits(Record):
                 and bool(np.any(np.isnan(np.asarray(value))))
             ):
                 raise ModelError(f"Limits: {name} holds NaN; give inf for no limit.")
-        # traced limits cannot be checked; a box without inside then gives its clipped bound
+        # traced limits cannot be checked; if the lower one exceeds the upper one, u is clipped to a
+        # limit
         known = is_concrete((self.lower, self.upper, self.rate))
         if known and bool(np.any(np.asarray(self.lower) > np.asarray(self.upper))):
             raise ModelError(
@@ -105,7 +108,7 @@ class Limits(Record):
             raise ModelError(f"Limits: rate is {self.rate}, expected positive numbers.")
 
     def reached(self, u: np.ndarray) -> np.ndarray:
-        """Which controls are at their lower or upper limit, to round-off, shape (..., nu)."""
+        """Mask of the controls at their lower or upper limit, up to round-off, shape (..., nu)."""
         at = np.zeros(np.shape(u), bool)
         for limit in (np.asarray(self.lower), np.asarray(self.upper)):
             finite = np.isfinite(limit)
@@ -116,13 +119,13 @@ class Limits(Record):
     def box(
         self, nu: int, before: Float[Array, " nu"] | None, elapsed
     ) -> tuple[Float[Array, " nu"], Float[Array, " nu"]]:
-        """Least and largest u, shape (nu,), `elapsed` seconds after the control was `before` (None:
-        not known).
+        """Least and largest u, shape (nu,), `elapsed` seconds after the control `before` (None if
+        unknown).
         """
         lower, upper = jnp.broadcast_to(self.lower, nu), jnp.broadcast_to(self.upper, nu)
         if before is None or self.rate is None:
             return lower, upper
-        # NaN stands for "no control yet", from which every rate is allowed
+        # NaN means that there is no previous control, so the rate is not limited
         reach = jnp.where(jnp.all(jnp.isfinite(before)), self.rate * elapsed, jnp.inf)
         before = jnp.where(jnp.isfinite(before), before, 0.0)
         return jnp.maximum(lower, before - reach), jnp.minimum(upper, before + reach)
@@ -146,36 +149,36 @@ def limited(
 
     Args:
         G, r: the servo problem, rows at unit length.
-        wanted: u*, which would be taken without limits.
-        weights: W, how much a change of each entry counts against others.
+        wanted: u*, the control without limits.
+        weights: W, the weight of a change of each entry.
         lower, upper: limits.
         method: for the pseudoinverse of the columns that are not at a limit.
     """
     easy = 1 / jnp.sqrt(weights)
-    scaled = G * easy  # in x = (u − u*)/easy, so that all entries count alike
+    scaled = G * easy  # in x = (u − u*)/easy, so that all entries have the same weight
     low, high = (lower - wanted) / easy, (upper - wanted) / easy
-    # the active set is a decision and constant nearly everywhere: the derivative is that of the
-    # equations on it, which follow
+    # the active set is constant almost everywhere, so the derivative is that of the equations on
+    # it, which follow
     gram = scaled.T @ scaled
-    # strictly convex, so that the minimum is unique although servo rows may be fewer than actuators
+    # strictly convex, so that the minimum is unique even with fewer servo rows than actuators
     H = gram + STRONGER * jnp.maximum(jnp.trace(gram), 1e-300) * jnp.eye(len(wanted))
     found = active_set(*jax.lax.stop_gradient((H, jnp.zeros(len(wanted)), low, high)))
     bound = found.bound
     x = jnp.where(bound, jnp.where(found.x <= jax.lax.stop_gradient(low), low, high), 0.0)
     free = jnp.where(bound, 0.0, 1.0) * scaled
     any_bound = jnp.any(bound)
-    # what the free actuators must still provide
+    # the part of r that the free actuators must provide
     rest = jnp.where(any_bound, r - G @ wanted - scaled @ x, 0.0)
     x = jnp.where(bound, x, Pseudoinverse(method, free).solve_any(rest))
     size = jnp.max(jnp.abs(jax.lax.stop_gradient(x)), initial=0.0)
     fits = jnp.all((x >= low - BEYOND * size) & (x <= high + BEYOND * size))
-    # the pseudoinverse treats a small σ as 0 where ε does not
+    # the pseudoinverse treats a small σ as 0, the program with ε does not
     x = jnp.where(fits, x, x + jax.lax.stop_gradient(found.x - x))
     return jnp.where(any_bound, jnp.clip(wanted + easy * x, lower, upper), wanted)
 
 
 class _Found(Record):
-    """x, which entries are at a limit, and whether it is the minimum."""
+    """x, a mask of its entries at a limit, and whether it is the minimum."""
 
     x: Float[Array, " nu"]
     bound: Bool[Array, " nu"]
@@ -194,20 +197,20 @@ def active_set(H, g, low, high) -> _Found:
         fixed = (1 - free) * f.x
         held = LU(free[:, None] * H * free + jnp.diag(1 - free))
         y = held.solve(fixed + free * (g - H @ fixed))
-        # the first limit on the way from x to y, if there is one
+        # the first limit between x and y, if there is one
         wall = jnp.where(y > f.x, high, low)
         beyond = ~f.bound & ((y > high) | (y < low))
         share = jnp.where(beyond, (wall - f.x) / jnp.where(beyond, y - f.x, 1.0), jnp.inf)
         first = jnp.argmin(share)
-        # limits are taken one at a time on the way, so that the objective falls with every step and
-        # no set can come twice
+        # limits are added one at a time, so that the objective decreases with every step and no set
+        # recurs
         stopped = share[first] < jnp.inf
         onward = jnp.where(beyond & (share <= share[first]), wall, f.x + share[first] * (y - f.x))
 
-        # at the minimum on these entries: does another one want to leave its limit?
+        # at the minimum over these entries: find an entry that should leave its limit
         pull = H @ y - g
         wish = jnp.where(f.bound, jnp.where(f.x <= low, -pull, pull), -jnp.inf)
-        # an entry that has no room cannot leave, and would be chosen for ever
+        # an entry with equal limits cannot leave and would be chosen again and again
         wish = jnp.where(f.bound & (low == high), -jnp.inf, wish)
         leaver = jnp.argmax(wish)
         done = ~stopped & (

@@ -1,10 +1,10 @@
-"""A closed loop that is not ideal: sampled, delayed, noisy, or with a controller that believes
-another model.
+"""A closed loop that is not ideal: sampled, delayed, noisy, or with another model in the
+controller.
 
-At the instants t_k = t₀ + k T the controller measures q and v with noise, computes u_k for the
-model that it believes, and u_k acts from t_k + delay until the next one does. Everything is part of
-the run's one compiled program: sample time, delay, noise, seed and parameters are arrays, and other
-values of them compile nothing.
+At the instants t_k = t₀ + k T the controller measures q and v with noise and computes u_k with its
+own model. u_k acts from t_k + delay until the next control does. All this is part of one compiled
+program of the run: sample time, delay, noise, seed and parameters are arrays, and other values of
+them need no new compilation.
 """
 
 from __future__ import annotations
@@ -27,39 +27,37 @@ from zwang.inputs.arrays import host_array, judged_parameters
 from zwang.objects.record import AbstractVar, Record, field, replace
 
 ON_THE_WAY = 32
-"""Controls that may be on the way from the controller to the actuators; a delay may be up to this
-times the sample time.
+"""Largest number of controls in transit from the controller to the actuators; a delay may be up to
+this times the sample time.
 """
 SAME_INSTANT = 1e-9
-"""Instants closer than this times the sample time are one instant: t₀ + k T + delay is round-off
-away from another sample.
+"""Instants closer than this times the sample time count as equal, because t₀ + k T + delay can
+differ from another sample by round-off.
 """
 
 
 class Loop(AbstractLoop):
-    """How a closed loop is run in `zw.simulate(model, ..., loop=zw.Loop(...))`, where it is not
-    ideal.
+    """Settings of a closed loop that is not ideal: `zw.simulate(model, ..., loop=zw.Loop(...))`.
 
-    The simulated model moves. The controller computes with the same model, unless `params` or
-    `model` gives it another one.
+    The controller computes with the simulated model, unless `params` or `model` gives it another
+    one.
 
     Args:
-        model: the model that the controller believes, with the same coordinates; its own
-            constraints (friction left out, say), functions and parameters. The control law is that
-            of the simulated model.
-        params: parameters that the controller believes, where they differ from those of what it
-            believes otherwise.
+        model: the controller's model, with the same coordinates; its constraints, functions and
+            parameters may differ from those of the simulated model (for example, without friction).
+            The control law is that of the simulated model.
+        params: parameters that the controller uses in place of those of its model.
         sample_time: T [s]; the controller computes at t₀, t₀ + T … and holds its control.
             Continuous by default.
         delay: time between measurement and effect [s], at most 32 T; before the first effect the
             control is 0.
         noise_q, noise_v: standard deviations of the measured q and v, a number or one per velocity
-            (nv,), normal and independent from sample to sample; q along the velocity directions, so
-            that a quaternion stays one.
+            (nv,), normal and independent from sample to sample. Noise of q acts along the velocity
+            directions, so that a quaternion keeps its unit length.
         seed: of the noise; the same seed gives the same run.
-        observer: what the controller knows of the state where it does not measure all of it
-            (`zw.Plant.kalman_filter`): it sees the observer's outputs with the observer's noise,
-            and computes with the estimate, unknown inputs included.
+        observer: an estimator of the state (`zw.Plant.kalman_filter`) for a controller that does
+            not measure all of it. The controller measures the observer's outputs with the
+            observer's noise, and computes with the estimate, which includes unknown inputs.
 
     `delay`, noise and limits of the control's rate need a sample time.
 
@@ -126,7 +124,7 @@ class Loop(AbstractLoop):
                 "Loop: delay and noise act on a controller that computes at instants: give "
                 "sample_time=, too."
             )
-        # the queue of commands is an array of fixed size in the compiled program
+        # the queue of controls is an array of fixed size in the compiled program
         if sample_time is not None and delay > ON_THE_WAY * sample_time:
             raise ModelError(
                 f"Loop: delay {delay} s is more than {ON_THE_WAY} sample times of {sample_time} "
@@ -147,7 +145,7 @@ class Loop(AbstractLoop):
                     f"Loop: {name} has shape {getattr(self, name).shape}, expected a number or "
                     f"({nv},), one per velocity."
                 )
-        # the plant keeps its own numbers; only the controller computes with these
+        # the plant keeps its own parameters; only the controller uses these
         believed = self._believed(model, plant)
         if self.sample_time is None:
             law.refuse_continuous()
@@ -170,11 +168,11 @@ class Loop(AbstractLoop):
         return dataclasses.replace(plant, law=sampler.with_input(host_array(np.zeros(nu)))), sampler
 
     def _believed(self, model: Model, plant: Dynamics) -> Dynamics:
-        """What the controller takes for the system, without control."""
+        """The dynamics that the controller assumes, without control."""
         if self.model is None:
             p = plant.p if self.params is None else model.merged(self.params)
-            # starting from the run’s parameters, not the model’s: the controller is wrong only
-            # about what is named
+            # start from the run's parameters, not from the model's: the controller deviates only in
+            # the parameters that are named
             if isinstance(plant.p, dict) and self.params is not None:
                 p = {**plant.p, **{name: p[name] for name in self.params}}
             return dataclasses.replace(plant.passive, p=p, scales=None)
@@ -188,7 +186,7 @@ class Loop(AbstractLoop):
 
 
 class AbstractObserver(Record):
-    """What a controller knows of the state from measurements: `zw.Plant.kalman_filter`."""
+    """An estimator of the state from measurements: `zw.Plant.kalman_filter`."""
 
     start: AbstractVar[PyTree]
     root: AbstractVar[Array]
@@ -204,19 +202,21 @@ class AbstractObserver(Record):
 
     @abc.abstractmethod
     def corrected(self, estimate: PyTree, z) -> PyTree:
-        """The estimate with a measurement at its time; it has a `state`."""
+        """The estimate corrected by a measurement at its time; the estimate has a `state`."""
 
     @abc.abstractmethod
     def step(self, estimate: PyTree, u, z) -> PyTree:
-        """The estimate one sample later, when z is measured and u was held."""
+        """The estimate one sample later, given the measurement z there and the control u held until
+        then.
+        """
 
     @abc.abstractmethod
     def believed(self, dynamics: Dynamics, estimate: PyTree) -> Dynamics:
-        """The passive system with the inputs that the estimate knows of."""
+        """The passive system with the estimated inputs."""
 
 
 class AbstractForeign(AbstractControlLaw):
-    """A control law with the actuators of another one, whose u comes from elsewhere."""
+    """A control law that uses the actuators of another law, and whose u comes from elsewhere."""
 
     law: AbstractVar[AbstractControlLaw]
 
@@ -241,7 +241,7 @@ class AbstractForeign(AbstractControlLaw):
         return Applied(eq, u, self.actuation_matrix(s.q, s.t, passive.p) @ u)
 
     def diagnose(self, passive, choice, u=None) -> Control:
-        # what the law itself would have chosen here says what could be met
+        # the law's own choice at this state shows which constraints could be met
         own = self.law.choose(passive, choice.eq)
         return self.law.diagnose(passive, own, choice.u if u is None else u)
 
@@ -250,7 +250,7 @@ class AbstractForeign(AbstractControlLaw):
 
 
 class Applied(Record):
-    """A control, whatever has chosen it, at a state of the passive system."""
+    """A control from any source at a state of the passive system."""
 
     eq: Equation
     u: Float[Array, " nu"]
@@ -258,7 +258,7 @@ class Applied(Record):
 
 
 class Held(AbstractForeign):
-    """u whatever the state."""
+    """A constant u, independent of the state."""
 
     law: AbstractControlLaw
     u: Float[Array, " nu"]
@@ -268,7 +268,7 @@ class Held(AbstractForeign):
 
 
 class Believing(AbstractForeign):
-    """u for a system that the controller believes, which need not be the plant."""
+    """u computed for the system that the controller assumes, which may differ from the plant."""
 
     law: AbstractControlLaw
     believed: Dynamics
@@ -278,14 +278,15 @@ class Believing(AbstractForeign):
 
 
 class ControllerState(Record):
-    """What a sampler remembers.
+    """The state of a sampler.
 
     Attributes:
         k: number of samples taken.
         command: the last control computed, NaN before the first.
-        arrivals, queue: controls on the way and when they act, inf where there is none.
+        arrivals, queue: times at which controls in transit begin to act, inf for an empty slot, and
+            these controls.
         held_input: the control that acts.
-        estimate: what an observer knows.
+        estimate: the estimate of an observer.
     """
 
     k: Int[Array, ""]
@@ -297,7 +298,7 @@ class ControllerState(Record):
 
 
 class Sampler(AbstractSampler):
-    """A controller at instants; see `Loop` for its settings."""
+    """A controller that computes at sample times; see `Loop` for its settings."""
 
     law: AbstractControlLaw
     believed: Dynamics
@@ -348,8 +349,8 @@ class Sampler(AbstractSampler):
         )
         due = m.arrivals <= soon
         latest = jnp.argmax(jnp.where(due, m.arrivals, -jnp.inf))
-        # of several commands that have arrived the latest holds, also where a delay exceeds the
-        # sample time
+        # if several controls have arrived, the latest is applied; this also holds for delays longer
+        # than the sample time
         held_input = jnp.where(jnp.any(due), m.queue[latest], m.held_input)
         return replace(m, arrivals=jnp.where(due, jnp.inf, m.arrivals), held_input=held_input)
 
@@ -362,7 +363,7 @@ class Sampler(AbstractSampler):
         if self.observer is None:
             noise, estimate = jax.random.normal(key, (2, len(s.v))), None
             system = believed.system
-            # what the controller has as states of its own it need not measure
+            # the controller knows its own states without measuring them
             noise_q, noise_v = (
                 system.mechanical(x * y)
                 for x, y in zip((self.noise_q, self.noise_v), noise, strict=True)
@@ -381,7 +382,7 @@ class Sampler(AbstractSampler):
         return ControllerState(m.k + 1, command, arrivals, queue, m.held_input, estimate)
 
     def _estimated(self, observer: AbstractObserver, s: State, m: ControllerState, key):
-        """The estimate with what is measured at a state."""
+        """The estimate corrected by a measurement at a state."""
         z = observer.seen(s, self.p)
         z = z + observer.root @ jax.random.normal(key, z.shape)
         return jax.lax.cond(

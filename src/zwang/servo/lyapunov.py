@@ -1,4 +1,4 @@
-"""A Lyapunov function that is to fall as a row of A: `V̇ = −w`.
+"""A row of A that prescribes the decay of a Lyapunov function: `V̇ = −w`.
 
 Source: Udwadia and Koganti (2014), A new approach to stable optimal control of complex nonlinear
     dynamical systems, J. Applied Mechanics 81, 031001, doi 10.1115/1.4024874.
@@ -21,16 +21,17 @@ from zwang.inputs.tracing import returned
 
 
 class Lyapunov(AbstractConstraint):
-    """V falls at a given rate, as a servo constraint of one row:
+    """A servo constraint of one row under which V decreases at a given rate:
 
         ∂V/∂v · v̇ = −w − ∂V/∂q · q̇ − ∂V/∂t,    so that V̇ = −w
 
-    A V that is positive definite in an error and its rate then brings both to zero, whatever the
-    free system does; V(t) is V(0) exp(−α t) where w = α V. No actuator can change V where
-    ∂V/∂v = 0: w has to be what V loses there by itself, or the control grows without bound.
-    V = ½ a e² + b e ė + ½ c ė² with a c > b² loses α V there with α = 2 b/c, and gives
-    ë + α ė + (a/c) e = 0. It swings, so that ∂V/∂v passes zero; of several errors in one V it
-    passes by a hair, where the control turns in no time: give each a V of its own.
+    If V is positive definite in an error and its rate, both converge to zero, whatever the motion
+    without control; V(t) = V(0) exp(−α t) if w = α V. At states where ∂V/∂v = 0 no actuator can
+    change V, so w must equal the decrease of V without control there; otherwise the control grows
+    without bound. For V = ½ a e² + b e ė + ½ c ė² with a c > b² this decrease is α V with α = 2
+    b/c, and the error obeys ë + α ė + (a/c) e = 0. This error oscillates, so ∂V/∂v passes through
+    zero. If one V contains several errors, ∂V/∂v passes close to zero without reaching it, and the
+    control changes very fast there: give each error its own V.
 
     Args:
         V: `(q, v, t, p)` → a number that is not negative.
@@ -68,7 +69,7 @@ class Lyapunov(AbstractConstraint):
         return jnp.reshape(found, ())
 
     def loss(self, q, v, t, p) -> Float[Array, ""]:
-        """w."""
+        """w, the prescribed rate of decrease."""
         if not callable(self.decay):
             return self.decay * self.value(q, v, t, p)
         w = returned(self.decay(q, v, t, p), f"constraint {self.name!r}: decay(q, v, t, p)")

@@ -1,26 +1,26 @@
-"""Which of many controls: the choice that redundant actuators leave open.
+"""The choice among all controls that meet the servo constraints, for redundant actuators.
 
 With a₀ the acceleration of the passive system without control, P = I − A⊕A its projector, A_s v̇ =
 b_s the servo rows, and
 
-    G = A_s P M⁻¹ B     what the servo rows see of u when hinges react to it
-    K = A_s M⁻¹ B       what they would see if hinges did not react
-    r = b_s − A_s a₀    what is asked for
+    G = A_s P M⁻¹ B     effect of u on the servo rows, with reactions of passive constraints
+    K = A_s M⁻¹ B       effect of u on them without these reactions
+    r = b_s − A_s a₀    required effect
 
-every control that meets the servo rows satisfies `G u = r`. In the words of the servo paper, G is
-`C B̄` with `B̄` projected onto what the hinges let through.
+Every control that meets the servo rows satisfies `G u = r`. In the notation of the servo paper, G
+is `C B̄` with `B̄` projected onto the accelerations that the passive constraints admit.
 
 | class | u | meaning |
 |---|---|---|
 | `LeastNorm()` | G⁺ r | the least ‖u‖, eq. (35) with s = 0 and the hinge force eliminated |
-| `WeightedNorm(w)` | W⁻¹ᐟ²(G W⁻¹ᐟ²)⁺ r | the least uᵀW u, or Σ wᵢuᵢ²: effort is shared as 1/w |
+| `WeightedNorm(w)` | W⁻¹ᐟ²(G W⁻¹ᐟ²)⁺ r | the least uᵀW u, or Σ wᵢuᵢ²: effort in proportion to 1/w |
 | `Preferred(s)` | s + G⁺(r − G s) | nearest to s, eq. (35): preload, a rest torque |
 | `PaperLeastNorm()` | (G K⁺K)⁺ r | eq. (35) as printed: the hinge force does not react |
 
-`PaperLeastNorm` reads eq. (35) literally, `u = (C B̄)⁺ b̄` with the passive force Q^c inside b̄
-taken as a given number; the passive force that then really acts depends on u, and both are solved
-together. It gives the ranges that the servo paper prints, meets servo and passive constraints as
-exactly as the others, but is not the shortest u.
+`PaperLeastNorm` follows eq. (35) literally, `u = (C B̄)⁺ b̄`, where the passive force Q^c inside b̄
+is treated as given. The true passive force depends on u, and both are computed together. This
+choice reproduces the ranges printed in the servo paper and meets servo and passive constraints as
+accurately as the others, but ‖u‖ is not the least.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ from zwang.objects.display import present
 from zwang.objects.record import Record, replace
 
 AUTHORITY_THRESHOLD = 1e-9
-"""Servo rows that depend on each other to this relative accuracy count as dependent; also the
-smallest cosine between a row and what an actuator can accelerate that counts as authority.
+"""Relative tolerance for linear dependence of servo rows; also the smallest cosine between a row
+and the acceleration by an actuator that counts as authority.
 """
 
 
@@ -56,9 +56,10 @@ class ReducedServoSystem(Record):
     """The servo problem `G u = r` at one state, its rows at unit length.
 
     Attributes:
-        G, K: what the servo rows see of u, with and without reacting hinges, shape (rows, nu).
-        r: what is asked for, shape (rows,).
-        method: how pseudoinverses are computed.
+        G, K: effect of u on the servo rows, with and without reactions of passive constraints,
+            shape (rows, nu).
+        r: required effect, shape (rows,).
+        method: the method for pseudoinverses.
     """
 
     G: Float[Array, "rows nu"]
@@ -72,7 +73,7 @@ class ReducedServoSystem(Record):
 
 
 class AbstractNullSpace(Record):
-    """A way to choose u among all that meet the servo constraints; the least-squares u where none
+    """A choice of u among all controls that meet the servo constraints; the least-squares u if none
     does.
     """
 
@@ -89,12 +90,12 @@ class AbstractNullSpace(Record):
         return replace(self, **{key: change(f) for key, f in own.items() if callable(f)})
 
     def weights(self, nu: int, state: State, p) -> Float[Array, " nu"]:
-        """How much a change of each entry of u counts, where limits force one, shape (nu,)."""
+        """The weight of a change of each entry of u if limits make one necessary, shape (nu,)."""
         return jnp.ones(nu)
 
 
 class LeastNorm(AbstractNullSpace):
-    """`u = G⁺ r`: least ‖u‖ of all controls that work. The default."""
+    """`u = G⁺ r`: the least ‖u‖ of all controls that meet the servo constraints. The default."""
 
     def choose(self, reduced, state, p):
         return Pseudoinverse(reduced.method, reduced.G).solve(reduced.r)
@@ -105,9 +106,9 @@ class WeightedNorm(AbstractNullSpace):
 
     Attributes:
         weight: w > 0, shape (nu,), or a positive definite W, shape (nu, nu), or `(q, v, t, p)` → w
-            or W; an actuator with a large weight does little. With w = 1/(largest force)² every
-            actuator is used in proportion to its strength; W = BᵀM⁻¹B changes the acceleration
-            least. Where limits force a change, the diagonal of W counts.
+            or W; an actuator with a large weight contributes little. With w = 1/(largest force)²
+            every actuator is used in proportion to its strength; W = BᵀM⁻¹B changes the
+            acceleration least. If limits make a change necessary, the diagonal of W is used.
 
     Reference: Udwadia (2008), Optimal tracking control of nonlinear dynamical systems, Proc. R.
         Soc. A 464, 2341-2363 (control cost Q_cᵀ N(q, t) Q_c).
@@ -119,7 +120,7 @@ class WeightedNorm(AbstractNullSpace):
         self.weight = _positive(_given(self.weight))
 
     def choose(self, reduced, state, p):
-        # y = W^½ u is of least norm, as an acceleration is in the metric of a mass
+        # y = W^½ u has least norm, like an acceleration in the metric of a mass matrix
         metric = factor_mass(self._weight(reduced.G.shape[1], state, p))
         y = Pseudoinverse(reduced.method, metric.weigh(reduced.G)).solve(reduced.r)
         return metric.unweigh(y)
@@ -134,8 +135,8 @@ class WeightedNorm(AbstractNullSpace):
 
 
 class Preferred(AbstractNullSpace):
-    """`u = s + G⁺ (r − G s) = G⁺ r + (I − G⁺G) s`: as near to s as the servo constraints allow
-    (servo paper, eq. 35).
+    """`u = s + G⁺ (r − G s) = G⁺ r + (I − G⁺G) s`: as near to s as the servo constraints allow,
+    equation (35) of the servo paper.
 
     Attributes:
         s: preferred control [N, N·m …], shape (nu,), or `(q, v, t, p)` → s.
@@ -153,11 +154,11 @@ class Preferred(AbstractNullSpace):
 
 
 class PaperLeastNorm(AbstractNullSpace):
-    """`u = K⁺ y` with `G u = r`: eq. (35) of the servo paper with s = 0, read literally, for the
-    hinge force that really acts.
+    """`u = K⁺ y` with `G u = r`: equation (35) of the servo paper with s = 0, taken literally, with
+    the true hinge force.
 
-    u = K⁺ y means that u is in the range of Kᵀ, so `u = (G K⁺K)⁺ r`, which squares no condition
-    number.
+    u = K⁺ y means that u is in the range of Kᵀ; u is computed as `(G K⁺K)⁺ r`, which does not
+    square a condition number.
     """
 
     def choose(self, reduced, state, p):
@@ -194,7 +195,7 @@ def _positive(weight):
 
 
 def _value(given, state: State, p, nu: int, what: str, matrix: bool = False) -> Array:
-    """A number for each of nu actuators, or one for all of them; a matrix where it may be one."""
+    """A number for each of nu actuators, or one number for all; a matrix if `matrix` permits it."""
     value = given(state.q, state.v, state.t, p) if callable(given) else given
     value = jnp.asarray(value, jnp.float64)
     if value.shape not in ((), (nu,), *([(nu, nu)] if matrix else [])):

@@ -1,5 +1,5 @@
-"""Rows of a servo constraint as constraints of their own: the rows of one constraint share a
-relative degree, but those of a function that returns several may have different ones.
+"""Rows of a servo constraint as separate constraints. The rows of one constraint share a relative
+degree, but those of a function that returns several rows may have different relative degrees.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ class OneRow(AbstractConstraint):
     """One row of a constraint.
 
     Attributes:
-        constraint: which one.
-        row: its index there.
+        constraint: the constraint.
+        row: index of the row in it.
     """
 
     name: str = field(static=True)
@@ -51,8 +51,8 @@ class OneRow(AbstractConstraint):
 
 
 def separated(servo: Servo, name: str, dynamics: Dynamics) -> Servo:
-    """The servo with each row of the constraint `name` as a constraint, `NAME[0]` and so on, all
-    with its gain.
+    """The servo in which each row of the constraint `name` is a separate constraint, `NAME[0]` and
+    so on, with the same gain.
     """
     members, gains = [], dict(servo.gains)
     for c in servo.constraints:

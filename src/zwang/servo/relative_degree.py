@@ -1,13 +1,13 @@
-"""How often a servo constraint must be differentiated until an actuator appears in it.
+"""Relative degree: the number of differentiations until an actuator appears in a servo constraint.
 
 With y the constraint's residual and ẋ = f(x) + g(x) u the passive system with its actuators (f
-holds the passive constraints, g = P M⁻¹B in the velocities), the relative degree r is the first
-with
+includes the passive constraints, g = P M⁻¹B in the velocities), the relative degree is the smallest
+r with
 
     L_g L_f^(r−1) y = ∂(L_f^(r−1) y)/∂v · P M⁻¹ B ≠ 0.
 
-2 for a driven position and 1 for a driven velocity; 4 and 3 if a spring lies between the motor and
-what it moves.
+It is 2 for a driven position and 1 for a driven velocity, and 4 and 3 if there is a spring between
+the motor and the body that it drives.
 """
 
 from __future__ import annotations
@@ -35,24 +35,26 @@ from zwang.servo.null_space import AUTHORITY_THRESHOLD
 from zwang.servo.servo import Servo, degrees_in_words
 
 HIGHEST_DEGREE = 6
-"""Relative degree at which the search ends: every derivative doubles the size of the program."""
+"""Relative degree at which the search ends, because every derivative doubles the size of the
+program.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
 class RelativeDegree:
-    """What `relative_degree` found.
+    """Result of `relative_degree`.
 
     Attributes:
-        degrees: by constraint, its relative degree, or None if none up to the highest tried has
-            authority.
-        authority: by constraint, the authority (see `Control.authority`) at every degree tried,
-            lowest first.
-        rows: rows of all constraints together.
-        rank: rank of the rows at their degrees (the decoupling matrix); less than `rows` if they
-            compete for actuators.
-        internal: dimension of the motion that the servo constraints leave free, 2 (nv − rank A) − Σ
-            degrees, for holonomic passive constraints; None if a degree is missing.
-        highest: the degree at which the search gave up.
+        degrees: the relative degree of each constraint, or None if the actuators have no authority
+            at any degree that was tried.
+        authority: by constraint, the authority (see `Control.authority`) at every degree that was
+            tried, lowest first.
+        rows: number of rows of all constraints together.
+        rank: rank of the rows at their degrees (the decoupling matrix); less than `rows` if the
+            rows compete for actuators.
+        internal: dimension of the zero dynamics, 2 (nv − rank A) − Σ degrees, for holonomic passive
+            constraints; None if a degree is missing.
+        highest: the highest degree that was tried.
     """
 
     degrees: dict[str, int | None]
@@ -71,7 +73,7 @@ class RelativeDegree:
 
     @property
     def sentence(self) -> str:
-        """The finding in words."""
+        """The result in words."""
         without = [name for name, degree in self.degrees.items() if degree is None]
         if without:
             names = ", ".join(map(repr, without))
@@ -102,14 +104,14 @@ def relative_degree(
         model: the model.
         servo: constraints and actuation, the model's own by default; its gains and `degrees` do
             not matter here.
-        q, v, t: the state; at a singular one (an arm stretched out) the answer is that of this
-            state alone.
+        q, v, t: the state; at a singular state (a stretched arm) the result holds only for this
+            state.
         params: parameters that differ from the model's.
-        highest: degree at which to give up.
+        highest: the highest degree that is tried.
 
     Raises:
-        ModelError: if the rows of one constraint have different degrees: give them as constraints
-            of their own, or take `with_found_degrees`, which does.
+        ModelError: if the rows of one constraint have different degrees: give them as separate
+            constraints, or use `with_found_degrees`, which separates them.
 
     Reference: Isidori (1995), Nonlinear Control Systems, 3rd ed., section 5.1; servo constraints by
         higher differentiation: Blajer and Kołodziejczyk (2004), Multibody System Dynamics 11,
@@ -134,7 +136,7 @@ class RowDegreeError(ModelError):
     """The rows of one servo constraint have different relative degrees.
 
     Attributes:
-        constraint: its name.
+        constraint: name of this constraint.
     """
 
     def __init__(self, constraint: str, degree: int, reached: np.ndarray):
@@ -149,13 +151,14 @@ class RowDegreeError(ModelError):
 
 @dataclasses.dataclass(frozen=True)
 class Decoupling:
-    """What actuators do to each servo constraint at its relative degree.
+    """Effect of the actuators on each servo constraint at its relative degree.
 
     Attributes:
         degrees, authority: as in `RelativeDegree`.
         rows: rows of the decoupling matrix of each constraint that has a degree, at unit length,
             shape (rows, nu).
-        inputs: by constraint that has a degree, which inputs have authority over it, shape (nu,).
+        inputs: for each constraint that has a degree, a mask of the inputs with authority over it,
+            shape (nu,).
     """
 
     degrees: dict[str, int | None]
@@ -174,7 +177,7 @@ class Decoupling:
 
     @property
     def is_regular(self) -> bool:
-        """Whether all rows have a degree and can be met together."""
+        """True if all rows have a degree and can be met together."""
         return None not in self.degrees.values() and self.rank == len(self.matrix)
 
 
@@ -185,9 +188,9 @@ def decoupling(
 
     Args:
         bound: the servo and the system it acts on.
-        state: where authority is looked at.
-        highest: degree at which to give up.
-        least: by constraint, a degree below which none has authority, where that is known.
+        state: the state at which authority is computed.
+        highest: the highest degree that is tried.
+        least: by constraint, a degree below which no actuator is known to have authority.
     """
     dynamics, servo = bound.dynamics, bound.servo
     names = [c.name for c in servo.constraints]
@@ -197,7 +200,8 @@ def decoupling(
     rows: dict[str, np.ndarray] = {}
     inputs: dict[str, np.ndarray] = {}
     tried = {name: max(natural[name], (least or {}).get(name, 0)) for name in names}
-    # all that are still without an actuator take the next degree together, in one program
+    # all constraints still without an actuator are tried at the next degree together, in one
+    # program
     while tried:
         for name, (row, cosine) in _reach(dynamics, servo, tuple(tried.items()), state).items():
             degree, cosine = tried.pop(name), np.asarray(cosine)
@@ -217,8 +221,9 @@ def decoupling(
 
 @partial(program)
 def _reach(dynamics: Dynamics, servo: Servo, tried: tuple[tuple[str, int], ...], s: State):
-    """`L_g L_f^(degree−1) y` at rows of unit length, and each row's cosine with each actuator's
-    effect, both (rows, nu); by constraint that is tried, given with its degree.
+    """`L_g L_f^(degree−1) y` with rows of unit length, and the cosine between each row and the
+    effect of each actuator, both of shape (rows, nu), for every constraint in `tried`, given with
+    its degree.
     """
     p, degrees = dynamics.p, dict(tried)
     constraints = [c for c in servo.constraints if c.name in degrees]
@@ -226,8 +231,8 @@ def _reach(dynamics: Dynamics, servo: Servo, tried: tuple[tuple[str, int], ...],
     D = y.matrix(s.q, s.v, s.t, p)
     gauss = dynamics.gauss_at(s)
     B = servo.actuation_matrix(s.q, s.t, p)
-    # what an actuator accelerates once passive constraints have reacted: an actuator that pushes
-    # against a hinge has no authority
+    # the acceleration by each actuator including the reactions of passive constraints: an actuator
+    # that pushes against a hinge has no authority
     reaction = jax.vmap(gauss.mobility, 1, 1)(B)
     length, width = gauss.mass.row_lengths(D), gauss.mass.row_lengths(B.T)
     row = (D @ reaction) / jnp.where(length > 0, length, 1.0)[:, None]

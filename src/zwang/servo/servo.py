@@ -1,4 +1,4 @@
-"""A servo: constraints that actuators enforce, not nature."""
+"""A servo: constraints that are enforced by actuators."""
 
 from __future__ import annotations
 
@@ -27,31 +27,30 @@ from zwang.servo.start_error import kept_errors
 
 
 class Servo(AbstractActuated):
-    """Servo constraints, the actuators that enforce them, and how.
+    """Servo constraints, the actuators that enforce them, gains, and the choice among controls.
 
         M v̇ = F + Q_c + B u,    A_s v̇ = b_s − (gain) (residuals)
 
     Args:
-        constraints: `Holonomic`, `Nonholonomic` or `AccelerationConstraint` objects, each with its
-            own name; an `Inequality` is a gap, or a velocity, that the actuators keep from becoming
-            negative before they do anything else (`zwang.servo.keeping`).
+        constraints: `Holonomic`, `Nonholonomic` or `AccelerationConstraint` objects with different
+            names. An `Inequality` is a gap, or a velocity, that the actuators keep nonnegative with
+            priority over the other servo constraints (`zwang.servo.keeping`).
         actuation: `(q, t, p)` → B, shape (nv, nu), or a matrix: `B u` is the generalized force of
-            the actuators. Of a hierarchy also by name, `{"motor": {"leg a.crank.angle": 1.0}}`:
-            what each actuator pushes, or a function that returns this.
+            the actuators. For a hierarchy also by name, `{"motor": {"leg a.crank.angle": 1.0}}`:
+            the velocities that each actuator acts on, or a function that returns such a mapping.
         actuators: names of the actuators; u0, u1 … by default.
         actuator_units: unit of each control, such as "N m", for axes; empty by default.
         gains: by constraint name, or one for all: a gain of `zwang.servo.gains`, or a number k
-            [1/s] for poles at −k. A constraint without a gain keeps its error (‖φ̈‖ = 0 only),
-            which is right for a start without error. A gain whose error dynamics have a pole with
-            a real part that is not negative is refused. An `Inequality` needs one with real poles:
-            one at −k lets a gap g close at k g at most.
-        null_space: the choice among all controls that work, `LeastNorm()` by default; see
-            `zwang.servo.null_space`.
-        limits: `zw.servo.Limits` of the actuators; none by default. Where they are reached, servo
-            constraints are met as well as they allow, passive ones exactly as ever.
-        degrees: by constraint name, how often its residual is differentiated until u appears, if
-            that is more than 2 at position level or 1 at velocity level: what `relative_degree`
-            finds.
+            [1/s] for poles at −k. A constraint without a gain keeps its error (only ‖φ̈‖ = 0 is
+            enforced), which is suitable if the initial error is zero. A gain is refused if a pole
+            of its error dynamics has a real part that is not negative. An `Inequality` needs a gain
+            with real poles: with a pole at −k, a gap g closes at a speed of at most k g.
+        null_space: the choice among all controls that meet the constraints, `LeastNorm()` by
+            default; see `zwang.servo.null_space`.
+        limits: `zw.servo.Limits` of the actuators; none by default. At a limit, servo constraints
+            are met as well as the limits allow; passive constraints are always met exactly.
+        degrees: by constraint name, its relative degree as found by `relative_degree`, if it is
+            more than 2 at position level or 1 at velocity level.
         pseudoinverse: method for (C B̄)⁺; by default five proximal sweeps, exact to 1e-10 for
             singular values down to 1e-4 of the longest row and bounded below 1e-5, where actuators
             lose a direction.
@@ -98,7 +97,7 @@ class Servo(AbstractActuated):
                     f"servo constraint {c.name!r} is a zw.{type(c).__name__}: friction is no wish; "
                     "give a zw.Holonomic, a zw.Nonholonomic or a zw.Inequality."
                 )
-            # a nonideal force is a property of a physical contact, not of a wish
+            # a nonideal force is a property of a physical contact, not of a control objective
             if c.nonideal is not None:
                 raise ModelError(
                     f"servo constraint {c.name!r} has a nonideal force; actuators have none: "
@@ -146,7 +145,7 @@ class Servo(AbstractActuated):
     def _checked_gains(self, gains) -> dict[str, AbstractGain]:
         controlled = [name for name, degree in self.degrees.items() if degree > 0]
         gains = {} if gains is None else gains
-        # acceleration constraints have no residual that could decay, hence no gain
+        # acceleration constraints have no residual that could decay, and therefore no gain
         if not isinstance(gains, Mapping):
             gains = dict.fromkeys(controlled, gains)
         for name in gains:
@@ -184,7 +183,7 @@ class Servo(AbstractActuated):
         named = lambda f: (
             lambda q, v, t, p: f(names.coordinates(q), names.velocities(v), t, names.parameters(p))
         )
-        # functions of the null-space choice see the state by name as well
+        # functions of the null-space choice also get the state by name
         null_space = self.null_space.with_functions(named)
         constraints = tuple(map(constraint, self.constraints))
         return replace(self, constraints=constraints, actuation=actuation, null_space=null_space)
@@ -197,14 +196,14 @@ class Servo(AbstractActuated):
                 constraints.
         """
         nu = super().checked(passive)
-        # reports and datasets name both kinds side by side
+        # reports and datasets list both kinds together, so their names must differ
         both = set(passive.constraints.names) & {c.name for c in self.constraints}
         if both:
             raise ModelError(
                 f"{sorted(both)[0]!r} is the name of a passive and of a servo constraint; give "
                 "each its own name=."
             )
-        # evaluates the shapes of their functions
+        # this evaluates the shapes of their functions
         rows = Constraints(self.constraints, passive.system, passive.p).row_slices
         for name, gain in self.gains.items():
             fit_rows(name, gain, self.degrees[name], rows[name].stop - rows[name].start)
@@ -217,11 +216,15 @@ class Servo(AbstractActuated):
         poles = {name: g.error_poles(self.degrees[name]) for name, g in self.gains.items()}
         return {name: float(np.max(np.abs(x))) for name, x in poles.items() if len(x)}
 
+    def kept_layers(self):
+        stated = {name: g.kept_layer(self.degrees[name]) for name, g in self.gains.items()}
+        return {name: layer for name, layer in stated.items() if layer is not None}
+
     def kept_errors(self, passive, s, reach, speed):
         return kept_errors(self, passive, s, reach, speed)
 
     def bound(self, passive: Dynamics) -> Controller:
-        """The servo at work on a passive system."""
+        """The servo bound to a passive system."""
         return Controller(passive, self)
 
     def choose(self, passive, eq, before=None, elapsed=0.0):

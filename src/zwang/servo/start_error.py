@@ -1,6 +1,6 @@
-"""Servo constraints that start with an error which nothing reduces.
+"""Servo constraints with an initial error that no gain reduces.
 
-Without a gain a servo enforces `φ̈ = 0` alone, so that an error stays, `φ(t) = φ₀ + ψ₀ t`.
+A servo constraint without a gain only enforces `φ̈ = 0`, so an error persists, `φ(t) = φ₀ + ψ₀ t`.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ if TYPE_CHECKING:
     from zwang.servo.servo import Servo
 
 CLEAN = 1e-13
-"""A residual that is no larger in its own unit is not looked at: it would have to be compiled for,
-and nearly all starts are good to round-off."""
+"""A residual up to this size in its own unit is not examined further, because that needs
+compilation and nearly all initial states are accurate to round-off.
+"""
 
 
 def kept_errors(
     servo: Servo, passive: Dynamics, s: State, reach: np.ndarray, speed: np.ndarray
 ) -> dict[str, tuple[float, float]]:
-    """`|φ|` and `|ψ|` at a start of each servo constraint that is off there and has no gain; zero
-    where one of them is round-off, or does not exist.
+    """Initial `|φ|` and `|ψ|` of each servo constraint that has an error there and no gain; zero
+    for a residual that is round-off, or that does not exist.
 
     Args:
-        s: the start.
-        reach, speed: the largest sizes of all coordinates and velocities in the motion, shapes
-            (nq,) and (nv,).
+        s: the initial state.
+        reach, speed: the largest absolute values of all coordinates and velocities in the motion,
+            shapes (nq,) and (nv,).
     """
     found = {}
     for c in servo.constraints:
@@ -56,7 +57,8 @@ def _off(
         value = np.abs(np.asarray(residual(at)))
         if not np.any(value > CLEAN):
             return 0.0
-        # beside what the motion changes it by, as a start's passive constraints are judged
+        # relative to its change along the motion, as for the initial residuals of passive
+        # constraints
         scale = np.abs(np.asarray(jax.jacfwd(residual)(at))) @ reached + beside()
         return float(np.max(np.where(value > ACCEPTED_VIOLATION * scale, value, 0.0), initial=0.0))
 

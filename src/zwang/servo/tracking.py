@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from scipy.interpolate import BSpline, PPoly
 
 SPLINE_DEGREE = 9
-"""Degree of the splines between samples of a trajectory, so that its error is as small as that of
-the steps that made it."""
+"""Degree of the splines between samples of a trajectory, chosen so that the error of the splines is
+as small as the error of the integration steps.
+"""
 
 
 class LinearFeedback(Record):
-    """Controls `u − K_q (q − q₀) − K_v (v − v₀)`, as arrays alone, so that other gains compile
-    nothing.
+    """Controls `u − K_q (q − q₀) − K_v (v − v₀)`, stored as arrays, so that other gains need no new
+    compilation.
     """
 
     u: Array
@@ -37,13 +38,13 @@ class LinearFeedback(Record):
 
 
 class Tracking(Record):
-    """A control along a trajectory with gains, between samples by polynomials.
+    """Linear feedback along a trajectory, interpolated between samples by polynomials.
 
     Attributes:
-        t: the samples.
+        t: times of the samples.
         reference: coefficients of u, q and v over (t − t_k), the highest power first, shape
             (samples − 1, degree + 1, nu + nq + nv).
-        t_gains, gains: the same of K_q and K_v, flat.
+        t_gains, gains: the same for K_q and K_v, flattened.
     """
 
     t: Float[Array, " samples"]
@@ -59,7 +60,7 @@ class Tracking(Record):
 
 
 def _at(samples, pieces: Float[Array, "pieces powers values"], t) -> Float[Array, " values"]:
-    """Piecewise polynomials at a time, held before the first sample and after the last one."""
+    """Piecewise polynomials at a time, constant before the first and after the last sample."""
     time = jnp.clip(t, samples[0], samples[-1])
     k = jnp.clip(jnp.sum(time >= samples) - 1, 0, len(samples) - 2)
     coefficients, x = pieces[k], time - samples[k]
@@ -72,7 +73,7 @@ def _at(samples, pieces: Float[Array, "pieces powers values"], t) -> Float[Array
 def piecewise(
     t: np.ndarray, y: np.ndarray, degree: int, joints: Sequence[float]
 ) -> Float[np.ndarray, "pieces powers values"]:
-    """Polynomials between samples, of splines that are smooth but at joints.
+    """Polynomials between samples, from splines that are smooth except at the joints.
 
     Args:
         t: samples, shape (samples,).
@@ -95,6 +96,6 @@ def piecewise(
 def powers(
     spline: BSpline | PPoly, t: np.ndarray, degree: int
 ) -> Float[np.ndarray, "pieces powers values"]:
-    """Taylor's coefficients of a spline at some instants, the highest first."""
+    """Taylor coefficients of a spline at given times, the highest power first."""
     each = [spline(t, k) / math.factorial(k) for k in range(degree + 1)]
     return np.stack(each[::-1], axis=1)

@@ -1,4 +1,4 @@
-"""A quantity that is led within limits which it never reaches, as a servo constraint."""
+"""A servo constraint that keeps a quantity strictly between limits."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ def within(
     *,
     name: str = "within",
 ) -> Holonomic:
-    """A servo constraint that leads y to a target and keeps it between two limits all the while.
+    """A servo constraint that brings y to a target and keeps it between two limits at all times.
 
         φ = T(y) − T(target),    T(y) = log((y − low)/(high − y))
 
-    T maps what lies between the limits onto all numbers, so that a bounded φ is a y within them: of
-    `|φ| ≤ c` it follows that y is within `T⁻¹(T(target) ± c)` (`WithinLimits.reached`), however
-    large c is. A gain with a stated bound of its error gives one of y this way; what disturbs ÿ
-    disturbs φ̈ by T′(y) times that. Outside the limits φ is NaN, which ends a run.
+    T maps the interval between the limits onto all real numbers, so that y is within the limits as
+    long as φ is bounded: from `|φ| ≤ c` it follows that y is within `T⁻¹(T(target) ± c)`
+    (`WithinLimits.reached`), however large c is. A gain with a stated error bound therefore gives a
+    bound of y; a disturbance of ÿ disturbs φ̈ by T′(y) times its size. Outside the limits φ is NaN,
+    which ends a run.
 
     Args:
-        y: `(q, t, p)` → a number or rows.
+        y: `(q, t, p)` → a number, or several rows.
         low, high, target: numbers, one for all rows or one each, or functions of time.
         name: name in results.
 
     Returns:
         A `zw.Holonomic` whose `phi` is a `WithinLimits`, dimensionless.
 
-    Of the distances of agents along the edges of a graph it keeps them connected and apart; edges
-    that close a circle are redundant rows, which are met like others.
+    Applied to the distances of agents along the edges of a graph, it keeps the agents connected and
+    apart. Edges that close a cycle are redundant rows, which are met like the others.
 
     Example:
         >>> gap = zw.servo.within(lambda q, t, p: q[1] - q[0], 0.2, 2.0, 1.0, name="gap")
@@ -56,7 +57,7 @@ def within(
 
 
 class WithinLimits(Record):
-    """φ of `within`, and what it says of y."""
+    """φ of `within`, and the bounds of y that follow from a bound of φ."""
 
     y: Callable
     low: ArrayLike | Callable

@@ -1,5 +1,5 @@
-"""Zero dynamics: the motion that is left free where the servo constraints hold exactly, and whether
-it is stable.
+"""Zero dynamics: the motion that remains free if the servo constraints hold exactly, and its
+stability.
 
 Let Z be the set of states with y = ẏ = … = y^(r−1) = 0 for every servo constraint and φ = ψ = 0 for
 the passive ones, and T a basis of its tangent space. At an equilibrium on Z the closed loop ẋ =
@@ -7,8 +7,8 @@ f(x) + g(x) u(x) has the Jacobian J, and
 
     T⁺ J T
 
-is the linearization of the zero dynamics: its eigenvalues are what no gain can change. The others
-are the poles of the gains.
+is the linearization of the zero dynamics. No gain can change its eigenvalues; the other eigenvalues
+of J are the poles of the gains.
 """
 
 from __future__ import annotations
@@ -45,14 +45,15 @@ GROWTH_MARGIN = 1e-6
 
 @dataclasses.dataclass(frozen=True)
 class ZeroDynamics:
-    """What `zero_dynamics` found.
+    """Result of `zero_dynamics`.
 
     Attributes:
-        eigenvalues: of the linearized zero dynamics [1/s], largest real part first; empty if
-            nothing is left free.
-        off: largest servo or passive residual of the state; the answer holds on Z, where it is 0.
-        rate: size of ẋ at the state; the eigenvalues decide about stability where it is 0,
-            elsewhere they are of the frozen linearization.
+        eigenvalues: of the linearized zero dynamics [1/s], largest real part first; empty if no
+            motion remains free.
+        off: largest servo or passive residual of the state; the result is valid on Z, where it is
+            0.
+        rate: size of ẋ at the state; the eigenvalues decide about stability if it is 0, otherwise
+            they are those of the frozen linearization.
     """
 
     eigenvalues: np.ndarray
@@ -65,7 +66,7 @@ class ZeroDynamics:
 
     @property
     def unstable(self) -> bool:
-        """Whether an eigenvalue has a positive real part."""
+        """True if an eigenvalue has a positive real part."""
         return bool(
             np.any(
                 np.real(self.eigenvalues)
@@ -75,7 +76,7 @@ class ZeroDynamics:
 
     @property
     def sentence(self) -> str:
-        """The finding in words."""
+        """The result in words."""
         if not len(self.eigenvalues):
             return "the servo constraints leave nothing free"
         kind = f"the zero dynamics have {len(self.eigenvalues)} states"
@@ -99,13 +100,13 @@ class ZeroDynamics:
 def zero_dynamics(
     model: Model, servo: Servo | None = None, q=None, v=None, t=0.0, *, params: PyTree = None
 ) -> ZeroDynamics:
-    """Linearized zero dynamics at a state that meets the servo and passive constraints, best an
-    equilibrium.
+    """Linearized zero dynamics at a state, preferably an equilibrium, that meets the servo and
+    passive constraints.
 
     Args:
         model: the model.
         servo: with its degrees (`with_found_degrees(...).servo`); the model's own by default.
-        q, v, t: the state; t is held.
+        q, v, t: the state; t is held constant.
         params: parameters that differ from the model's.
 
     Reference: Isidori (1995), Nonlinear Control Systems, 3rd ed., section 4.3 and 5.1.
@@ -123,9 +124,9 @@ def zero_dynamics(
 
 
 def beside(dynamics: Dynamics, s: State, step: Float[Array, " 2nv"]) -> State:
-    """A state (N⁺ δq, δv) away from another one at the same time.
+    """The state displaced by (N⁺ δq, δv) from a given one, at the same time.
 
-    Changes of q are expressed as velocities, so that a quaternion counts three directions and not
+    Changes of q are expressed as velocities, so that a quaternion has three directions and not
     four.
     """
     nv = dynamics.system.nv
@@ -134,7 +135,9 @@ def beside(dynamics: Dynamics, s: State, step: Float[Array, " 2nv"]) -> State:
 
 
 def off_servo(bound: Controller, s: State) -> Float[Array, " rows"]:
-    """All residuals that are 0 on Z: φ and ψ of passive constraints, y … y^(r−1) of the servo's."""
+    """All residuals that are 0 on Z: φ and ψ of passive constraints, y … y^(r−1) of servo
+    constraints.
+    """
     dynamics = bound.dynamics
     chains = [y for orders in bound.errors(s).values() for y in orders]
     return jnp.concatenate([dynamics.position_residual(s), dynamics.velocity_residual(s), *chains])

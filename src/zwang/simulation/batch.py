@@ -1,4 +1,4 @@
-"""Many motions of one model side by side, from other starts or with other parameters."""
+"""Many motions of one model at once, with different starts or parameters."""
 
 from __future__ import annotations
 
@@ -44,26 +44,31 @@ from zwang.simulation.trajectory import (
 )
 
 FEWEST_MEMBERS = 16
-"""Members that a core must have to itself, at least, before another one takes part."""
+"""Smallest number of batch members per core; a further core is used only if each gets this many."""
 CHUNK_OF_MEMBERS, WIDE = 32, 256
-"""Default number of members in one call. On a processor as many as fill its registers and fit into
-a core's cache (five-bar: with 32, a member takes 0.6 of the processor seconds that it takes with
-256), so that few wait for the slowest one; on an accelerator more, as width is speed there.
+"""Default number of batch members in one call, on a processor and on an accelerator. On a
+processor, as many as fill its registers and fit into the cache of a core (five-bar: with 32, a
+member takes 0.6 of the processor time that it takes with 256), so that few members wait for the
+slowest one. On an accelerator more, because its speed grows with the size of the batch.
 """
 
 
 Precision = Literal["double", "single"]
 IN_SINGLE = Proximal(damping=1e-4, sweeps=6)
-"""How A⊕ is computed in single precision: the damping lies as far above its round-off, 1e-7 for
-each of some rows, as the default
-does above that of double precision; more sweeps make up for it. `five-bar`, 2 s through its
-singular configuration: 7e-6 rad off (7e-3 with a damping of 1e-5).
+"""Computation of A⊕ in single precision. The damping lies as far above the round-off of single
+precision, 1e-7, as the default damping lies above that of double precision; more sweeps compensate
+for it. `five-bar`, 2 s through its singular configuration: error 7e-6 rad (7e-3 with a damping of
+1e-5).
 """
 
 
 class _Members(NamedTuple):
-    """Starts and parameters, which of them have an axis of members, and how many members there
-    are.
+    """Starts and parameters of a batch.
+
+    Attributes:
+        arguments: q0, v0 and a dictionary of parameters.
+        axes: for each of them 0 if it has a leading batch axis, else None.
+        number: number of batch members.
     """
 
     arguments: tuple
@@ -71,8 +76,8 @@ class _Members(NamedTuple):
     number: int
 
     def part(self, first: int, size: int) -> tuple:
-        """Members from `first` on, the last one repeated where they are not enough: one shape, one
-        program.
+        """Return the arguments of `size` members from `first` on. The last member is repeated to
+        fill a chunk, so that all chunks have one shape and share one compiled program.
         """
         index = np.minimum(np.arange(first, first + size), self.number - 1)
         take = lambda x, axis: x if axis is None else x[index]
@@ -84,13 +89,15 @@ class _Members(NamedTuple):
         )
 
     def params(self, of_each: bool) -> dict[str, np.ndarray]:
-        """Parameters that differ between members, or from the model's and are those of all."""
+        """Return the parameters that differ between members (`of_each`), or those that are shared
+        by all members and differ from the model's.
+        """
         params, axes = self.arguments[2], self.axes[2]
         return {name: np.asarray(params[name]) for name in params if (axes[name] == 0) is of_each}
 
 
 class Program:
-    """A batch ready to run, compiled once; calling it runs every member and gives a `Batch`.
+    """A compiled batch. Calling it runs all members and returns a `Batch`.
 
     Attributes:
         memory_per_member: bytes that the program needs for a member, results included.
@@ -106,8 +113,8 @@ class Program:
         self.memory_per_member = self._compiled.memory
 
     def with_members(self, q0, v0, params: dict) -> Program:
-        """The same program for other members: arrays with a leading axis of members where those had
-        one that it was compiled for.
+        """Return the same program for other members. Arrays need a leading batch axis where the
+        arrays had one for which the program was compiled.
         """
         (q, v, p), axes = self._members.arguments, self._members.axes
         given = [(q0, q, axes[0]), (v0, v, axes[1])]
@@ -132,8 +139,8 @@ class Program:
         progress: Callable[[float], None] | None = None,
         pool: ThreadPoolExecutor | None = None,
     ) -> Batch:
-        """All members, chunk by chunk; `progress` is called with the fraction done. Chunks run in
-        threads of their own, or in those of a `pool` that other batches share.
+        """Run all members, chunk by chunk. `progress` is called with the fraction that is complete.
+        The chunks run in new threads, or in those of a `pool` that several batches share.
         """
         if pool is None:
             with ThreadPoolExecutor(self._workers) as own:
@@ -148,14 +155,14 @@ class Program:
             found = self._compiled(*self._members.part(first, self._size))
             return jax.tree_util.tree_map(np.asarray, found)
 
-        # the program runs outside Python's lock
+        # the compiled program runs without Python's global interpreter lock
         try:
             for first, chunk in zip(starts, pool.map(part, starts), strict=True):
                 chunks.append(chunk)
                 if progress is not None:
                     progress(min(1.0, (first + self._size) / self._members.number))
         except KeyboardInterrupt as stop:
-            pool.shutdown(wait=True, cancel_futures=True)  # what has not begun does not
+            pool.shutdown(wait=True, cancel_futures=True)  # drops waiting chunks
             number = self._members.number
             done = min(len(chunks) * self._size, number)
             kept = self._joined(chunks, done) if done else None
@@ -163,7 +170,7 @@ class Program:
         return self._joined(chunks, self._members.number)
 
     def _joined(self, chunks: list[Trajectory], members: int) -> Batch:
-        """The first members of chunks one after the other."""
+        """Return the batch of the first members of consecutive chunks."""
         x = jax.tree_util.tree_map(lambda *parts: np.concatenate(parts)[:members], *chunks)
         return Batch(
             self._model,
@@ -185,8 +192,8 @@ class Program:
 def _interrupted(
     model: Model, batch: Batch | None, done: int, number: int, why: str
 ) -> SimulationError:
-    """The exception of a batch that was stopped by Ctrl-C, or for the reason `why`, with the
-    members that are done.
+    """Return the exception of a batch that was stopped by Ctrl-C, or for the reason `why`. It
+    contains the members that are complete.
     """
     kept = f"; members 0 to {done - 1} are in `run` of this exception" if done else ""
     return SimulationError(
@@ -218,30 +225,31 @@ def batch(
         q0, v0: starts, shapes (members, nq) and (members, nv); or (nq,) and (nv,), shared by all.
         times: common sample times [s]; the first is the start.
         params: parameters that differ from the model's; each of the model's shape, shared by all,
-            or with a leading axis of members.
-        chunk: members that run at once on a core, by default `CHUNK_OF_MEMBERS` on a processor and
-            `WIDE` on an accelerator; every core takes a chunk, which lasts as long as its slowest
-            member. Memory is `chunk` times `Batch.memory_per_member` times the number of cores.
-        progress: called with the fraction done, between chunks.
-        cores: how many cores take part; by default all, as long as each has `FEWEST_MEMBERS`
-            members.
-        precision: "single" for 32-bit numbers, which needs a `step`: about 1e-7 of each quantity is
-            lost in every step. The `violation` that it leaves is found in double precision.
+            or with a leading batch axis.
+        chunk: number of members that run at once on a core, by default `CHUNK_OF_MEMBERS` on a
+            processor and `WIDE` on an accelerator. Every core runs one chunk at a time, which takes
+            as long as its slowest member. Memory is `chunk` times `Batch.memory_per_member` times
+            the number of cores.
+        progress: called between chunks with the fraction that is complete.
+        cores: number of cores; by default all, as long as each gets `FEWEST_MEMBERS` members.
+        precision: "single" for 32-bit numbers. It needs a `step`, and every step loses about 1e-7
+            of each quantity. The `violation` of the result is evaluated in double precision.
         options: `rtol`, `atol`, `step`, `longest_step`, `stop`, `integrator`, `drift`,
             `pseudoinverse`, `start_tolerance` of `zw.trajectory`, and `max_steps` of `zw.simulate`.
 
-    A model whose constraints may let go (`zw.Inequality`, `zw.DryFriction`) or are switched runs
-    member by member, as by `zw.simulate`, on one core.
+    The members of a model with unilateral constraints (`zw.Inequality`), dry friction
+    (`zw.DryFriction`) or switched constraints run one after another by `zw.simulate`, on one core.
 
     Returns:
-        A `Batch`; a member that fails keeps what it reached and says why in `.failures`, the others
-        go on. `.warnings` says whose servo was not met; that a step went across a gap between two
-        branches that all but meet is not looked for, as in `zw.trajectory`.
+        A `Batch`. A member that fails keeps the samples that it reached, and `.failures` states the
+        reason; the other members continue. `.warnings` lists the members whose servo constraints
+        were not met. As in `zw.trajectory`, a step across a gap between two branches that almost
+        meet is not detected.
 
     Raises:
         ModelError: if shapes disagree, or an option is none of those named here.
-        SimulationError: after Ctrl-C, or where `progress` fails, with the members that are done as
-            its `run`.
+        SimulationError: after Ctrl-C, or if `progress` fails; its `run` contains the members that
+            are complete.
     """
     optional_function(progress, "progress", "(fraction)")
     arguments = {"params": params, "chunk": chunk, "cores": cores, "precision": precision}
@@ -257,14 +265,14 @@ def batch(
 
 
 def changes(model: Model) -> bool:
-    """Whether constraints of a model may let go or are switched, so that every motion of it is a
-    `zw.simulate`.
+    """Return whether a model has inequalities, dry friction or switched constraints, so that
+    `zw.simulate` has to compute each of its motions.
     """
     return bool(model.constraints.loose or declared_switches(model))
 
 
 def _one_by_one(motions: _Motions, members: _Members, heard: Listener) -> Batch:
-    """All members, one after another."""
+    """Run all members one after another."""
     if motions.precision != "double":
         raise ModelError(
             f"{motions.model.name}: constraints that may let go or are switched are followed in "
@@ -298,7 +306,7 @@ def _one_by_one(motions: _Motions, members: _Members, heard: Listener) -> Batch:
         batch = Batch.of_runs(model, times, runs, varied=varied, shared=shared)
     if failure is not None:
         raise _interrupted(model, batch, done, members.number, str(failure)) from failure.__cause__
-    assert batch is not None  # there is a member at least
+    assert batch is not None  # a batch has at least one member
     return batch
 
 
@@ -314,7 +322,9 @@ def prepare(
     precision: Precision = "double",
     **options,
 ) -> Program:
-    """`batch`, compiled but not run yet: to run it again, or to time it. Arguments as there."""
+    """Compile `batch` without running it, to run it several times or to time it. The arguments are
+    those of `batch`.
+    """
     given = {"params": params, "chunk": chunk, "cores": cores, "precision": precision}
     return Program(*_asked(model, q0, v0, times, **given, **options))
 
@@ -331,13 +341,15 @@ def _asked(
     precision: Precision,
     **options,
 ) -> tuple[_Motions, _Members, int, int | None]:
-    """The motions and members of a batch, members that run at once on a core, and cores."""
+    """Return the motions and members of a batch, the number of members that run at once on a core,
+    and the number of cores.
+    """
     require_float64()
     instance(model, Model, "batch: model", "a zw.Model")
     refuse_others("zw.batch", (name for name in options if name not in OPTIONS))
     choice(precision, "precision", ("double", "single"))
     q0, v0 = (np.asarray(real_array(x, name)) for x, name in ((q0, "q0"), (v0, "v0")))
-    # as of one run: no memory of a batch grows with it, as that of a gradient does
+    # the default of one run: the memory of a batch does not grow with it, unlike that of a gradient
     options.setdefault("max_steps", MAX_STEPS)
     params = {} if params is None else params
     if not isinstance(params, dict) or (params and not isinstance(model.params, dict)):
@@ -363,7 +375,7 @@ def _asked(
 
 
 class _Motions(NamedTuple):
-    """What the motions of all members have in common."""
+    """Model, sample times and options that the motions of all members have in common."""
 
     model: Model
     times: np.ndarray
@@ -372,18 +384,18 @@ class _Motions(NamedTuple):
     precision: Precision
 
     def one(self, q, v, p) -> Trajectory:
-        """The motion of one member."""
+        """Return the motion of one member."""
         params = whole_params(self.model, p)
         return trajectory(self.model, q, v, self.times, params=params, **self.options)
 
     def violation(self, q, v, p, found: Trajectory):
-        """How far the motion of one member is off its constraints."""
+        """Return the constraint violation of the motion of one member."""
         return violations(self.model, q, v, whole_params(self.model, p), found)
 
 
 def _one_member(motions: _Motions, q0, v0, params) -> Trajectory:
-    """The motion of one member; with single precision in 32-bit numbers, its violation in 64-bit
-    ones.
+    """Return the motion of one member. In single precision, the motion is computed in 32-bit
+    numbers and its violation in 64-bit numbers.
     """
     if motions.precision == "double":
         return motions.one(q0, v0, params)
@@ -393,7 +405,7 @@ def _one_member(motions: _Motions, q0, v0, params) -> Trajectory:
 
 
 def _axes(model: Model, q0, v0, params: dict) -> tuple[tuple, int]:
-    """Which arguments have an axis of members, for `vmap`, and how many members there are."""
+    """Return the batch axis of each argument for `vmap`, and the number of members."""
     expected = {"q0": (model.system.nq,), "v0": (model.system.nv,)} | {
         k: np.shape(read_of(model, k)) for k in params
     }

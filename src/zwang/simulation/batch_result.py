@@ -1,4 +1,4 @@
-"""The motions of a batch, and what there is to say of each."""
+"""The result of a batch: motions, failures and warnings of its members."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import xarray
 
 NAMED_MEMBERS = 32
-"""Failed members whose constraints `Batch.failures` looks at on the host."""
+"""Number of failed members whose constraints `Batch.failures` identifies on the host."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,17 +38,18 @@ class Batch:
         q, v: shapes (members, samples, nq) and (members, samples, nv); NaN after an early stop.
         violation: dimensionless position violation, shape (members, samples).
         start_violation: that of each start as given, shape (members,).
-        steps, rejected: per member.
+        steps, rejected: numbers of accepted and rejected steps, shape (members,).
         result: a `Result` code per member.
-        memory_per_member: bytes that the compiled program holds for each member of a chunk, results
+        memory_per_member: bytes that the compiled program needs for each member of a chunk, results
             included.
-        end: where each motion ended, at the last sample or before: times [s], shape (members,),
+        end: end of each motion, at the last sample or earlier: times [s], shape (members,),
             coordinates, (members, nq), and velocities, (members, nv).
-        varied: parameters that differ between members, by name, with a leading axis of members.
-        shared: parameters that differ from the model's and are those of all members, by name.
-        reasons: how a member ended that was run by itself and did not reach its end, by its index.
-        switches: every change of topology of each member, of a model whose constraints may let go
-            or are switched; empty for others.
+        varied: parameters that differ between members, by name, with a leading batch axis.
+        shared: parameters that differ from the model's and are shared by all members, by name.
+        reasons: reason for the end of each member that was run by `zw.simulate` and did not reach
+            its end, by its index.
+        switches: mode changes of each member, for a model with inequalities, dry friction or
+            switched constraints; empty for others.
     """
 
     model: Model
@@ -69,13 +70,13 @@ class Batch:
 
     @classmethod
     def of_runs(cls, model: Model, times: np.ndarray, runs: Sequence[Run], **given) -> Batch:
-        """The batch of motions that were run one after another at the same sample times."""
+        """Return the batch of motions that were run one after another at the same sample times."""
         count, members = len(times), len(runs)
         q = np.full((members, count, model.system.nq), np.nan)
         v = np.full((members, count, model.system.nv), np.nan)
         violation = np.full((members, count), np.nan)
         for i, run in enumerate(runs):
-            # a motion that ended early has fewer samples; the rest stays NaN
+            # a motion that ended early has fewer samples; its remaining entries stay NaN
             n = min(len(run.t), count)
             q[i, :n], v[i, :n] = run.q[:n], run.v[:n]
             violation[i, :n] = run.steps.violation[run.saved][:n]
@@ -100,8 +101,9 @@ class Batch:
 
     @property
     def failures(self) -> dict[int, str]:
-        """When and why a member failed, by its index; empty if all reached the end or a stop
-        condition. Constraints are named for the first `NAMED_MEMBERS`, by `reason` for any.
+        """Time and reason of each failure, by the index of the member; empty if all reached the end
+        or a stop condition. Constraints are named for the first `NAMED_MEMBERS` failures; `reason`
+        names them for any member.
         """
         results = {int(i): Result(int(self.result[i])) for i in np.flatnonzero(self.result)}
         failed = [i for i, result in results.items() if result.is_failure]
@@ -113,7 +115,7 @@ class Batch:
         }
 
     def reason(self, member: int) -> str:
-        """How a member ended, in words: when, and which constraints ended it.
+        """Return a sentence that states when a member ended, and which constraints ended it.
 
         Raises:
             ModelError: if there is no such member.
@@ -127,10 +129,10 @@ class Batch:
 
     @functools.cached_property
     def warnings(self) -> dict[int, tuple[str, ...]]:
-        """What the servo of a member could not do, by its index, as in `Trajectory.warnings`;
-        empty if there is no servo, or nothing to say.
+        """Warnings of the servo of each member, by its index, as in `Trajectory.warnings`; empty
+        without a servo or without warnings.
 
-        The control at all samples of all members is evaluated when this is first asked for.
+        The first access evaluates the control at all samples of all members.
         """
         if self.model.servo is None:
             return {}
@@ -147,7 +149,7 @@ class Batch:
 
     @property
     def dataset(self) -> xarray.Dataset:
-        """Everything as an xarray dataset with dimensions `member`, `time`, `coordinate` and
+        """All results as an xarray dataset with dimensions `member`, `time`, `coordinate` and
         `velocity`.
         """
         import xarray
@@ -184,22 +186,22 @@ class Batch:
         )
 
     def _coordinate(self, name: str, values: np.ndarray) -> tuple:
-        """A varied parameter along the members."""
+        """Return a varied parameter as a coordinate along the members."""
         dims = ("member", *(f"{name} entry {i}" for i in range(1, values.ndim)))
         return dims, values, {"units": unit_of(self.model, name), "long_name": f"parameter {name}"}
 
     def __str__(self) -> str:
-        """How many members ended how, and the range of each coordinate at the end."""
+        """Return the number of members by result, and the range of each coordinate at the end."""
         return present("text_of_batch", self)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the HTML that a notebook shows."""
         return present("notebook_of_batch", self)
 
     def save(self, path: str | Path) -> Path:
-        """Write the dataset as NetCDF (`.nc`), all or nothing.
+        """Write the dataset as NetCDF (`.nc`); a failed write leaves no partial file.
 
         Raises:
             ModelError: for another ending, or a folder that does not exist.
@@ -209,7 +211,7 @@ class Batch:
 
 
 def whole_params(model: Model, values: dict) -> dict | None:
-    """Parameters as `zw.trajectory` takes them: whole entries of the model's dictionary."""
+    """Return parameters as `zw.trajectory` takes them: whole entries of the model's dictionary."""
     if not values:
         return None
     places = {place_of(model, name): value for name, value in values.items()}

@@ -1,10 +1,11 @@
-"""A start at rest where branches of motion meet: one of them is taken, and named.
+"""Choice of a branch for a start at rest where branches of motion meet.
 
-At rest in a singular configuration the constraints leave directions of acceleration that no motion
-follows, `Lᵀ b(u) ≠ 0` (`zwang.dynamics.tangent_cone`), and forces push into one of them in general.
-Along each branch with tangent u of kinetic energy ½ the equations of motion have a solution of its
-own, with the acceleration (uᵀ F) u. Among these Gauss's principle of least constraint takes the
-one of largest |uᵀ F|. A small step along it leads to where the rows have their rank again.
+At rest in a singular configuration the constraints admit accelerations that belong to no motion,
+`Lᵀ b(u) ≠ 0` (`zwang.dynamics.tangent_cone`), and in general the forces have a component along one
+of them. Along each branch, with tangent u of kinetic energy ½, the equations of motion have a
+solution with the acceleration (uᵀ F) u. Among these, Gauss's principle of least constraint selects
+the one of largest |uᵀ F|. A small step along it leads to a configuration where the rows have full
+rank again.
 """
 
 from __future__ import annotations
@@ -26,31 +27,34 @@ from zwang.thresholds import AGREEMENT, SHORT_WAY
 
 
 def onto_branch(model: Model, dynamics: Dynamics, start: Start, span: float) -> tuple[Start, str]:
-    """The start that a run begins with, and what is to be said about it, or ""."""
+    """Return the start with which the run begins, and a sentence that reports a choice of branch
+    ("" without one).
+    """
     state = start.placement.state
-    # where no row depends on others, one motion leaves a state
+    # if no row depends on others, the motion from a state is unique
     if not start.verdict.redundant or not may_branch(dynamics):
         return start, ""
     F, v = np.asarray(start.there.F), np.asarray(state.v)
     metric = metric_of(start.there.M, start.there.A, dynamics.singular_mass)
     pushed, speed = metric.speed(metric.solve(F)), metric.speed(v)
     distance = SHORT_WAY / float(start.scales.inverse_length)
-    # with more speed than forces give it over that distance, momentum decides
+    # if the speed is larger than the forces could produce over that distance, momentum selects the
+    # branch
     if not pushed or 0.5 * speed**2 > pushed * distance:
         return start, ""
     cone = tangent_cone(dynamics, state.q, state.t)
     if not len(cone.tangents) or cone.rank == dynamics.system.nv - 1:
         return start, ""
     work = cone.tangents @ F
-    # the branch of a velocity, however small; at rest that of most work
+    # a velocity selects its branch, however small it is; at rest, the branch of most work
     i, angle = cone.taken(v) if speed > 0 else (0, np.inf)
-    # rad, up to which a velocity chooses a branch
+    # [rad] largest angle up to which a velocity selects a branch
     i = i if angle < 0.1 else int(np.argmax(np.abs(work)))
-    # part of the force below which its work along a branch is round-off
+    # relative to the force, the work along a branch below which it is round-off
     if abs(work[i]) <= AGREEMENT * pushed:
         return start, ""
     along = np.copysign(distance, work[i]) * cone.tangents[i]
-    # rows, scales and method are judged where the run begins
+    # rows, scales and method are assessed where the run begins
     there = moved(dynamics, state.q, along, state.t)
     aside = begin(dynamics, State(on_device(there), state.v, state.t), span)
     of_the_given = ("moved_q", "moved_v", "violation_before", "velocity_violation_before")
@@ -76,8 +80,9 @@ def _sentence(model: Model, cone: TangentCone, i: int, moved_q) -> str:
 
 
 def meeting(dynamics: Dynamics, q, t) -> str:
-    """What is to be said of a run that found no way on from a configuration, "" if it is regular:
-    too slow for its momentum to decide, it drifts between branches.
+    """Return a sentence about branches that meet in a configuration where a run could not continue,
+    "" if it is regular: if its speed is too small for its momentum to select one, the run drifts
+    between branches.
     """
     if not may_branch(dynamics):
         return ""

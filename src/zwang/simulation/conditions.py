@@ -1,4 +1,4 @@
-"""Conditions that end a run or switch a constraint: what their functions may return."""
+"""Checks of the functions whose zeros end a run or switch a constraint."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from zwang.stepping.step import Progress
 
 EXPECTED = "expected one real number that passes zero where the condition is met"
 _CHECKED: weakref.WeakKeyDictionary[Callable, set] = weakref.WeakKeyDictionary()
-"""Conditions found right, by the shapes that they were called with; each takes a millisecond."""
+"""Conditions that passed the check, with the shapes of their arguments; each check takes a
+millisecond.
+"""
 
 
 def conditions_of(
     events: Events, stops: Sequence[str], switches: Sequence[str], loose: Sequence[str]
 ) -> list[str]:
-    """Names of the functions of `events` in messages, from those of the stop conditions, of the
-    switched constraints, and of what lets go by itself.
+    """Return the names of the functions of `events` in messages, from the names of the stop
+    conditions, the switched constraints, and the inequalities and dry frictions (`loose`).
     """
     switching = [
         f"condition {'off' if condition.off else 'on'}= of zw.Switch {switches[condition.switch]!r}"
@@ -39,24 +41,25 @@ def conditions_of(
 
 
 def check_condition(function: Callable, what: str, model: Model, p, *further) -> None:
-    """Raise unless a condition of a stop or a switch returns one real number; compiles nothing.
+    """Raise unless a condition of a stop or a switch returns one real number. Nothing is compiled.
 
     Args:
         function: `(q, v, t, p, *further) -> number`.
-        what: how it is called, begins the sentence.
+        what: name of the condition, at the beginning of the message.
         model: gives the shapes of q and v.
         p: parameters of the run.
-        further: what else the function takes: the multipliers of the rows that it switches off.
+        further: further arguments of the function: the multipliers of the rows that it switches
+            off.
 
     Raises:
-        ModelError: if it fails, or does not return one real number.
+        ModelError: if the function fails, or does not return one real number.
     """
     system = model.system
     leaves, tree = jax.tree_util.tree_flatten((p, further))
     key = (system.nq, system.nv, tree, tuple(jnp.shape(x) for x in leaves))
     try:
         known = _CHECKED.setdefault(function, set())
-    except TypeError:  # an object that cannot be a key is looked at every time
+    except TypeError:  # an object that cannot be a key is checked in every run
         known = set()
     if key in known:
         return
@@ -72,10 +75,11 @@ def check_condition(function: Callable, what: str, model: Model, p, *further) ->
 
 
 def refuse_undefined(here: Progress, names: Sequence[str]) -> None:
-    """Raise if a condition had no value where a run has been: it may have been missed there.
+    """Raise if a condition was not a number at a state of the run, because its zero may have been
+    missed there.
 
     Raises:
-        ModelError: then.
+        ModelError: if a condition was NaN.
     """
     # The loop keeps the largest value of each condition so far, in which a NaN stays.
     bad = np.flatnonzero(np.isnan(np.asarray(here.largest)))
@@ -89,10 +93,10 @@ def refuse_undefined(here: Progress, names: Sequence[str]) -> None:
 
 
 class ConditionWatch(AbstractMonitor):
-    """Refuses a condition that had no value where the run has been.
+    """Refuses a condition that was NaN at a state of the run.
 
     Args:
-        names: of the conditions in messages.
+        names: names of the conditions in messages.
     """
 
     def __init__(self, names: Sequence[str]):

@@ -1,9 +1,9 @@
-"""Gaps that open and close, and dry friction that sticks and slides, along one run.
+"""Gaps (inequalities) and dry friction along one run: impacts and mode changes.
 
-    0 ≤ ġ⁺ + e ġ⁻ ⊥ Λ ≥ 0,   M (v⁺ − v⁻) = GᵀΛ + AᵀΛ_A    where a gap closes with a speed
+    0 ≤ ġ⁺ + e ġ⁻ ⊥ Λ ≥ 0,   M (v⁺ − v⁻) = GᵀΛ + AᵀΛ_A    where a gap closes with a velocity
 
-then the accelerations say what holds on (`contact_modes.py`). Between two instants nothing changes,
-so that a run has the order of its integrator.
+After an impact the accelerations determine the modes (`contact_modes.py`). Between two mode changes
+the equations stay the same, so that a run has the order of its integrator.
 """
 
 from __future__ import annotations
@@ -38,17 +38,18 @@ from zwang.simulation.results import Switched
 from zwang.thresholds import ACCEPTED_VIOLATION, AT_INSTANT, SOLUTION_ERROR
 
 IMPACTS = 3
-"""Latest impacts of a gap, whose intervals say where rebounds without end accumulate."""
+"""Number of latest impacts of a gap from whose intervals the limit of endless rebounds is computed.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
 class Holding:
-    """How gaps and frictions are held from an instant on.
+    """State and modes from an instant on.
 
     Attributes:
         y: the state, with the velocity after an impact.
-        modes: of each switch, gap and friction.
-        record: what changed, or None where nothing did.
+        modes: mode of each switch, gap and friction.
+        record: the mode change, or None without one.
     """
 
     y: np.ndarray
@@ -60,7 +61,7 @@ class Collision(NamedTuple):
     """The velocity after an impact.
 
     Attributes:
-        v: after it.
+        v: velocity after the impact.
         pushes: Λ of each gap that was hit, by name.
         dissipated: energy, −Λᵀ (ψ⁻ + ψ⁺) / 2.
     """
@@ -76,18 +77,18 @@ class Contacts:
     Args:
         model: the model.
         params: parameters of the run.
-        first: place of the first of them in the controller state.
+        first: index of the first of them in the controller state.
 
     Attributes:
-        gaps: rows of the gaps; `rows`: of the frictions, too.
-        laws: e of each gap, as it was given.
-        names: of all of them; `places` says to which of them each row belongs, `in_space` which of
-            them slide in a plane.
-        certificate: how well the run keeps all of them.
-        slowest_impact: one with less than this part of the largest speed that a gap has closed with
-            brings all gaps that are closed to rest: rebounds that become shorter without end (Zeno)
-            have 1e-10 of their first height left, and a block that rocks from edge to edge 1e-10 of
-            its energy.
+        gaps: rows of the gaps; `rows`: of the gaps and of the frictions.
+        laws: e of each gap, as given.
+        names: of all of them; `places` is the index of the gap or friction to which each row
+            belongs, `in_space` tells which of them slide in a plane.
+        certificate: residuals of the inequalities and frictions along the run.
+        slowest_impact: an impact with less than this part of the largest closing speed so far
+            brings all closed gaps to rest. Rebounds that become shorter without end (Zeno behavior)
+            then have 1e-10 of their first height left, and a block that rocks from edge to edge
+            1e-10 of its energy.
     """
 
     slowest_impact = 1e-5
@@ -116,6 +117,7 @@ class Contacts:
                 "number from 0 to 1."
             )
         self.certificate = Certificate()
+        self._levels = c.position_rows, c.velocity_rows
         self._every: tuple[ConstrainedVectorField, np.ndarray, Dynamics] | None = None
         self._fastest = 0.0
         self._impacts: list[list[float]] = [[] for _ in self.gaps]
@@ -129,34 +131,36 @@ class Contacts:
         span: float,
         fired: np.ndarray | None = None,
     ) -> Holding:
-        """Decide how everything is held from a state on.
+        """Determine the modes from a state on.
 
         Args:
             flow: the motion.
-            state: on the constraints that are held before.
-            modes: how everything was held before, switches included.
+            state: satisfies the constraints that were active before.
+            modes: modes before, switches included.
             span: length of the run [s].
-            fired: of each gap and friction, whether it has ended the step: what slid is at rest.
+            fired: of each gap and friction, whether its event ended the step; a sliding friction
+                that fired comes to rest, or its direction begins to turn.
 
         Raises:
-            MotionEndError: if no forces keep all inequalities.
+            MotionEndError: if no forces satisfy all inequalities.
         """
         n, before = len(self.gaps), modes[self.first :]
         q, v, t = np.asarray(state.q), np.asarray(state.v), float(state.t)
         problem = self.problem(flow, modes, host_state(q, v, t))
         was_shut, slow = before[:n] > HELD_OFF, self._slow(problem, v, span)
-        # A gap up to this part of the place of the motion, or of the way that it would close by in
-        # a run at its present rate, counts as closed: a hundred times what the instant of an event
-        # is found to. A way of the whole motion would close gaps that merely are small, and what
-        # that moves opens others below zero
+        # A gap counts as closed up to this part of the size of the coordinates, or of the distance
+        # by which it would close in a run at its present rate: a hundred times the accuracy of the
+        # instant of an event. The distance of the whole motion would close gaps that are merely
+        # small, and that correction would open others below zero.
         rate = np.abs(problem.psi[self.gaps])
         place, force = self._extent(flow, problem, q, v, 0.0), problem.metric.size(problem.F)
         unit = np.maximum.reduceat(problem.length[self.rows], self._starts)
         self.certificate.measure(place, unit, force, problem.metric.speed(v))
         closed = problem.phi[self.gaps] <= AT_INSTANT * (place + rate * span)
-        # at its end a gap lets go
+        # beyond the ends of its surface a gap is open
         shut = (closed | was_shut) & np.isfinite(problem.phi[self.gaps])
-        # where all else leaves no motion along a gap, as at a dead point, no force opens it
+        # where the other constraints leave no motion along a gap, as at a dead point, no force
+        # opens it
         self._refuse_driven(problem, shut & (fixed := problem.held_anyway(self.gaps)), slow)
         shut &= ~fixed
         impact = self._collide(problem, v, t, shut, slow, place)
@@ -166,7 +170,8 @@ class Contacts:
         else:
             after = v
         staying = shut & (np.abs(problem.psi[self.gaps]) <= slow[self.gaps])
-        # a gap that opens again has its instant's accuracy: to close it exactly would lift it
+        # a gap that opens again is left as accurate as its instant: closing it exactly would lift
+        # it
         if np.any(staying & ~was_shut):
             q = self._placed(flow, modes, staying, host_state(q, after, t))
             problem = self.problem(flow, modes, host_state(q, after, t))
@@ -180,8 +185,8 @@ class Contacts:
                 arrived[k] = x.comes_to_rest(problem.psi, before[k])
                 slow[x.rows] = np.inf if arrived[k] else -1.0
         if fired is not None and impact is None and not np.any(arrived):
-            # where nothing comes to rest, what turns goes on turning, however slow it still is: to
-            # begin anew it would have to slide straight on, and to turn once more
+            # where no friction comes to rest, one whose direction turns continues to turn, however
+            # slow it still is: a new start would have to slide straight on before it turns again
             for k in np.flatnonzero(self.in_space & (before == SLIDES_FORWARD)):
                 slow[self.frictions[k - n].rows] = -1.0
         falling, lying = np.zeros(n, bool), np.zeros(n, bool)
@@ -189,23 +194,24 @@ class Contacts:
             falling, lying = fired[:n] & was_shut, ~fired[:n] & ~was_shut
         own = held_modes(problem, self.gaps, self.frictions, staying, slow, falling, lying, over)
         held = np.concatenate([modes[: self.first], own])
-        # what gives all it may sticks as well; of one that turns only its direction changes
+        # a friction at its limit without slip counts as sticking; if the direction of sliding
+        # turns, only the direction changes
         before, own = (np.where(is_spent(x), HELD_ON, x) for x in (before, own))
         on_the_move = (before < HELD_OFF) & (own < HELD_OFF) & self.in_space & ~arrived
         was = np.where(on_the_move, own, before)
         record = self.record(t, was, own, problem.metric, v, impact)
-        # without the round-off of velocities that are held at zero
+        # remove the round-off of velocities that are held at zero
         if len(on := self.rows[(own > HELD_OFF)[self.places]]):
             rows = np.array([*problem.held, *on], int)
             after = after - problem.some(rows).correct(problem.psi[rows])
         return Holding(np.concatenate([q, after]), held, record)
 
     def with_params(self, params: PyTree) -> Contacts:
-        """The same with other parameters, before its first impact."""
+        """Return the contacts with other parameters, before their first impact."""
         return Contacts(self.model, params, self.first)
 
     def memory(self) -> dict[str, Any]:
-        """What later impacts are judged by, as JSON has it."""
+        """Return the values that later impacts depend on, for JSON."""
         return {
             "fastest": self._fastest,
             "impacts": [list(x) for x in self._impacts],
@@ -214,13 +220,13 @@ class Contacts:
         }
 
     def recall(self, memory: dict[str, Any]) -> None:
-        """Take up what `memory` gave."""
+        """Restore the values that `memory` returned."""
         self._fastest, self._rests = memory["fastest"], set(memory["rests"])
         self._impacts = [list(x) for x in memory["impacts"]]
         self.certificate.recall(memory["certificate"])
 
     def refuse_penetration(self, flow: ConstrainedVectorField, state: State, span: float) -> None:
-        """Raise if a gap is negative at the start by more than a start may be off."""
+        """Raise if a gap at the start is negative by more than the accepted violation."""
         modes = np.full(self.first + len(self.names), HELD_ON)
         problem, q, v = self.problem(flow, modes, state), np.asarray(state.q), np.asarray(state.v)
         gap, extent = problem.phi[self.gaps], self._extent(flow, problem, q, v, span)
@@ -232,7 +238,9 @@ class Contacts:
             )
 
     def _refuse_driven(self, problem: ContactProblem, fixed: np.ndarray, slow) -> None:
-        """Raise if gaps close that no force can open, as what holds moves them."""
+        """Raise if other constraints close a gap that no force can open."""
+        if not np.any(fixed):
+            return
         psi, acceleration = problem.psi[self.gaps], problem.acceleration(problem.F)
         rate = (problem.A @ acceleration - problem.b)[self.gaps]
         zero = SOLUTION_ERROR * problem.length[self.gaps] * problem.metric.speed(acceleration)
@@ -245,18 +253,19 @@ class Contacts:
             )
 
     def problem(self, flow, modes: np.ndarray, state: State) -> ContactProblem:
-        """All rows at a state, those of what is open included."""
-        # one object while the flow and its switches are the same, as to bind a program to its
-        # numbers takes longer than a call
+        """Return the contact problem at a state, with the rows of all gaps, also of open ones."""
+        # one object while the flow and its switches stay the same, because binding a program to its
+        # numbers takes longer than calling it
         known, held = self._every, modes[: self.first]
         if known is None or known[0] is not flow or not np.array_equal(known[1], held):
             every = np.concatenate([held, np.full(len(self.names), HELD_ON)])
             known = self._every = flow, held.copy(), flow.with_input(every).dynamics
-        return ContactProblem.at_state(known[2], state, self.rows)
+        return ContactProblem.at_state(known[2], state, self.rows, self._levels)
 
     def _extent(self, flow, problem: ContactProblem, q, v, span: float) -> np.ndarray:
-        """Length of the motion along each gap, in its own unit: its way at the present speed, and
-        its place, or the radius of the constraints where that is less.
+        """Return the length of the motion along each gap, in the unit of the gap: the distance at
+        the present speed, plus the size of the coordinates or the radius of the constraints,
+        whichever is smaller.
         """
         metric, inverse = problem.metric, float(flow.dynamics.scales.inverse_length)
         place = max(size_of(np, q, metric.typical), metric.typical)
@@ -264,17 +273,17 @@ class Contacts:
         return problem.length[self.gaps] * (metric.speed(v) * span + min(place, radius))
 
     def _slow(self, problem: ContactProblem, v, span: float) -> np.ndarray:
-        """Velocity of each row that counts as zero: what the free acceleration makes of the error
-        of an instant, and the round-off of the present speed.
+        """Return the velocity of each row that counts as zero: the change by the free acceleration
+        within the error of an instant, plus the round-off of the present speed.
         """
         metric = problem.metric
-        size = AT_INSTANT * metric.speed(
-            metric.solve(problem.F)
-        ) * span + SOLUTION_ERROR * metric.speed(v)
-        return problem.length * size
+        pull = metric.size(problem.F)
+        return problem.length * (AT_INSTANT * pull * span + SOLUTION_ERROR * metric.speed(v))
 
     def _placed(self, flow, modes: np.ndarray, shut: np.ndarray, state: State) -> np.ndarray:
-        """The coordinates with the gaps exactly closed that are so up to the instant's accuracy."""
+        """Return the coordinates with those gaps closed exactly that are closed up to the accuracy
+        of the instant.
+        """
         still = np.full(len(self.frictions), HELD_OFF)
         held = np.concatenate([modes[: self.first], np.where(shut, HELD_ON, HELD_OFF), still])
         dynamics = flow.with_input(held).dynamics
@@ -285,21 +294,21 @@ class Contacts:
         return np.asarray(placement.state.q)
 
     def _collide(self, problem: ContactProblem, v, t: float, shut, slow, place) -> Collision | None:
-        """The impact of gaps that close with a speed; None without one.
+        """Return the impact of gaps that close with a velocity; None without one.
 
-        Newton's law of restitution as Moreau has it for several contacts: a gap that is hit
-        rebounds with e times its speed at least, and one whose push is zero may open faster.
-        Poisson's has two phases: in the first no gap closes any further, in the second each gives e
-        times the impulse of the first at least. Energy never rises without friction where all that
-        is hit has one e; with friction it may by Newton's law. A gap that would rise by less than
-        what its place is known to does not rebound.
+        Newton's law of restitution is used in Moreau's form for several contacts: a gap that is hit
+        rebounds with at least e times its speed, and a gap without an impulse may open faster.
+        Poisson's law has two phases: in the first no gap closes any further, in the second each gap
+        gets at least e times its impulse of the first. Without friction, energy never increases if
+        all gaps that are hit have one e; with friction it may increase by Newton's law. A gap that
+        would rise by less than the accuracy of its place does not rebound.
         """
         psi, length = problem.psi, problem.length
         if not np.any(shut & (psi[self.gaps] < -slow[self.gaps])):
             return None
         closing = np.flatnonzero(shut)
         normal = self.gaps[closing]
-        # comparable, as rows may be in other units
+        # comparable, because rows may have different units
         fast = -psi[normal] / np.where(length[normal] > 0, length[normal], 1.0)
         self._fastest = max(self._fastest, float(np.max(fast)))
         for k in closing[-psi[normal] > slow[normal]]:
@@ -316,7 +325,7 @@ class Contacts:
             rows = np.concatenate([problem.held, normal, *still]).astype(int)
             change = -problem.some(rows).correct(psi[rows])
             self._rests = set(closing[self.restitution[closing] > 0].tolist())
-            lost = 0.5 * problem.metric.speed(change) ** 2  # all of what the rows have, ψ⁺ = 0
+            lost = 0.5 * problem.metric.speed(change) ** 2  # the energy along these rows, ψ⁺ = 0
             return Collision(v + change, {self.names[k]: () for k in closing}, lost)
         e, poisson = self.restitution[closing], self.poisson[closing]
         pull = length[normal] * problem.metric.speed(problem.metric.solve(problem.F))
@@ -342,7 +351,7 @@ class Contacts:
         return Collision(v + change, {k: x for k, x in pushes.items() if x[0] > 0}, dissipated)
 
     def record(self, t, before, after, metric, v, impact: Collision | None) -> Switched | None:
-        """What changed, in names."""
+        """Return the mode change with the names of constraints; None without one."""
         n = len(self.gaps)
         name = lambda which: tuple(x for x, yes in zip(self.names, which, strict=True) if yes)
         on = (before <= HELD_OFF) & (after > HELD_OFF)
@@ -370,10 +379,10 @@ class Contacts:
 
 
 def impulses(problem: ContactProblem, normal, rubbing: Sequence[Disk], met) -> np.ndarray:
-    """Λ of all rows, zero where nothing is met, of gaps that are met with some velocities.
+    """Return Λ of all rows for gaps with the velocities `met`, zero in rows that are not hit.
 
     Raises:
-        MotionEndError: if there are none.
+        MotionEndError: if no impulses satisfy all inequalities.
     """
     found = coulomb(problem, normal, rubbing, met, np.zeros((problem.A.shape[1], len(normal))))
     if found is None:
@@ -384,8 +393,8 @@ def impulses(problem: ContactProblem, normal, rubbing: Sequence[Disk], met) -> n
 
 
 def geometric_limit(times: Sequence[float]) -> float:
-    """The limit of instants, each interval shorter than the one before by the last ratio [s]; inf
-    if they have none.
+    """Return the limit of a sequence of instants whose intervals keep shrinking by the last ratio
+    [s]; inf without a limit.
     """
     if len(times) < IMPACTS:
         return np.inf

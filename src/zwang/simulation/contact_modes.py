@@ -1,7 +1,7 @@
-"""How closed gaps and dry frictions are held, by the accelerations at one state.
+"""Modes of closed gaps and dry frictions, determined from the accelerations at one state.
 
-    0 ≤ g̈ ⊥ λ ≥ 0    of each gap that is closed and neither closes nor opens
-    |f| ≤ μ₀ N        of each friction that is at rest; it slides along ṡ where that does not do
+    0 ≤ g̈ ⊥ λ ≥ 0    for each gap that is closed and neither closes nor opens
+    |f| ≤ μ₀ N        for each friction at rest; it slides along ṡ if no such force keeps it there
 
 This is Gauss's principle with inequalities, in the metric of M⁻¹.
 """
@@ -24,21 +24,21 @@ from zwang.simulation.sharing import Shares, shares
 from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, ROUND_OFF, SOLUTION_ERROR
 
 NEWTON = 8
-"""Maximum number of rounds in which Newton's method finds loads, and of its steps in each."""
+"""Maximum number of rounds in which Newton's method computes loads, and of its steps in each."""
 
 
 class Instant(NamedTuple):
-    """A state at which it is decided how everything is held.
+    """A state at which the modes are determined.
 
     Attributes:
         problem: all rows there.
-        gaps: rows of all gaps; `staying` says which are closed and neither close nor open.
+        gaps: rows of all gaps; `staying` marks those that are closed and neither close nor open.
         frictions: all dry frictions.
-        slides: directions of those that slide; `resting` are those that do not, and `turns` those
-            that do not slide straight on.
+        slides: directions of the sliding frictions; `pulls` are their forces per unit of load,
+            `resting` are the others, and `turns` those whose direction of sliding changes.
         falling: of each gap, whether its force has fallen to zero.
         lying: of each gap, whether it was open and has not just closed.
-        over: frictions whose force has risen to its limit, or was there.
+        over: frictions whose force has risen to its limit or was at its limit before.
     """
 
     problem: ContactProblem
@@ -46,6 +46,7 @@ class Instant(NamedTuple):
     staying: np.ndarray
     frictions: Sequence[HostFriction]
     slides: Mapping[int, np.ndarray]
+    pulls: Mapping[int, np.ndarray]
     resting: Sequence[int]
     turns: Sequence[int]
     falling: np.ndarray
@@ -54,26 +55,26 @@ class Instant(NamedTuple):
 
     @property
     def normal(self) -> np.ndarray:
-        """Rows of the gaps that are closed."""
+        """Rows of the closed gaps."""
         return self.gaps[self.staying]
 
     def loads(self, forces: np.ndarray, given: np.ndarray) -> np.ndarray:
-        """N of all frictions by forces of all rows."""
+        """Return N of all frictions from the forces of all rows."""
         return np.array(
             [x.load_of(forces, n, self.gaps) for x, n in zip(self.frictions, given, strict=True)]
         )
 
 
 class Decided(NamedTuple):
-    """How everything is held while the loads are known, gaps first.
+    """Modes for given loads, gaps first.
 
     Attributes:
         modes: of gaps and frictions.
-        loads: that follow.
-        yielding: frictions that slide, or are at their limit and no other row helps out.
-        rows, forces: rows that hold, and forces of all rows.
-        pulls: force of each friction that moves by a unit of its load, shape (nv, frictions); zero
-            of those that a gap loads.
+        loads: loads that follow from the forces.
+        yielding: frictions that slide, or are at their limit while no other row takes over.
+        rows, forces: active rows, and forces of all rows.
+        pulls: force of each sliding friction per unit of its load, shape (nv, frictions); zero for
+            those that a gap loads.
     """
 
     modes: np.ndarray
@@ -94,22 +95,23 @@ def held_modes(
     lying: np.ndarray,
     over: Collection[int] = (),
 ) -> np.ndarray:
-    """How everything is held from a state on, gaps first.
+    """Return the modes of gaps and frictions from a state on, gaps first.
 
     Args:
-        gaps: rows of all gaps; `staying` says which are closed and neither close nor open.
+        gaps: rows of all gaps; `staying` marks those that are closed and neither close nor open.
         frictions: all dry frictions.
-        slow: velocity of each row that counts as zero; less than zero of one that turns.
-        falling: of each gap, whether its force has fallen to zero: it lets go where the others
-            carry all, also by an acceleration that is still round-off.
+        slow: velocity of each row that counts as zero; negative for a friction whose direction
+            turns.
+        falling: of each gap, whether its force has fallen to zero: it becomes inactive if the other
+            rows carry all loads, even if its acceleration is still round-off.
         lying: of each gap, whether it was open and has not just closed.
-        over: frictions whose force has risen to its limit, or was there: where no other row takes
-            over they slide from there on, also by an acceleration that is still round-off.
+        over: frictions whose force has risen to its limit or was at its limit before: if no other
+            row takes over they slide from now on, even if their acceleration is still round-off.
 
     Raises:
-        MotionEndError: if no forces keep all inequalities.
+        MotionEndError: if no forces satisfy all inequalities.
     """
-    # what is not touched does not rub
+    # an open gap causes no friction
     touched = [k for k, x in enumerate(frictions) if x.gap < 0 or staying[x.gap]]
     if not touched and not np.any(staying):
         return np.full(len(gaps) + len(frictions), HELD_OFF)
@@ -120,30 +122,33 @@ def held_modes(
             slides[k] = s / speed
     resting = [k for k in touched if k not in slides]
     turns = [k for k in slides if np.min(slow[frictions[k].rows]) < 0]
-    at = Instant(problem, gaps, staying, frictions, slides, resting, turns, falling, lying, over)
+    pulls = {k: frictions[k].pull(problem, direction) for k, direction in slides.items()}
+    of_frictions = frictions, slides, pulls, resting, turns
+    at = Instant(problem, gaps, staying, *of_frictions, falling, lying, over)
     begun: set[int] = set()
     loads = _first_loads(at)
     while True:
         decided = _balanced(at, begun, loads)
-        # what slides has less to give than what sticks, and another load
+        # a sliding friction has a smaller force than a sticking one, and another load
         if not (more := decided.yielding - begun):
             return decided.modes
         begun, loads = begun | more, decided.loads
 
 
 def _balanced(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
-    """The same with loads that are those of the forces, some frictions beginning to slide.
+    """Return the modes with loads that agree with the forces, while the frictions of `begun` begin
+    to slide.
 
     Args:
-        loads: a guess of them.
+        loads: initial guess of the loads.
 
     Raises:
-        MotionEndError: if there are none.
+        MotionEndError: if there are no such loads.
     """
     part, missed = 1.0, None
-    # what a gap loads has its share of the gap's force, whatever its load was guessed to be
+    # a friction that a gap loads gets its share of the gap's force, whatever its guessed load
     own = np.array([x.gap < 0 for x in at.frictions], bool)
-    # most turns in which loads that depend on the forces are found
+    # largest number of iterations for loads that depend on the forces
     for turn in range(100):
         decided = _decided(at, begun, loads)
         miss = np.where(own, decided.loads - loads, 0.0)
@@ -152,8 +157,8 @@ def _balanced(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided
         if turn < NEWTON:
             loads = _consistent(at, decided, loads)
             continue
-        # rows that begin to hold and let go in turn: Aitken's relaxation, of the line of the last
-        # turns, as a load may depend strongly on itself
+        # rows may become active and inactive in turn: Aitken's relaxation, along the line of the
+        # last iterations, because a load may depend strongly on itself
         if missed is not None and np.any(change := miss - missed):
             part = -part * (missed @ change) / (change @ change)
         loads, missed = np.maximum(loads + part * miss, 0.0), miss
@@ -162,15 +167,15 @@ def _balanced(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided
 
 
 def _consistent(at: Instant, decided: Decided, loads: np.ndarray) -> np.ndarray:
-    """Loads that are those of the forces while the same rows hold and the same frictions move, by
-    Newton's method: forces are then linear in the loads, and loads are norms of them.
+    """Return loads that agree with the forces while the active rows and the sliding frictions stay
+    the same, by Newton's method: the forces are then linear in the loads, and the loads are norms
+    of forces.
     """
     problem, rows = at.problem, at.problem.some(decided.rows)
+    free = problem.metric.solve(decided.pulls)
+    need = problem.metric.M @ rows.correct(problem.A[decided.rows] @ free)
     change = np.zeros((len(problem.A), len(loads)))
-    for k in np.flatnonzero(np.any(decided.pulls, axis=0)):
-        free = problem.metric.solve(decided.pulls[:, k])
-        need = problem.metric.M @ rows.correct(problem.A[decided.rows] @ free)
-        change[decided.rows, k] = -rows.multipliers(need)
+    change[decided.rows] = -rows.multipliers(need)
     own = {k: x.load_rows for k, x in enumerate(at.frictions) if x.gap < 0 and len(x.load_rows)}
     guess, miss, rate = loads.copy(), np.zeros(len(loads)), np.eye(len(loads))
     for _ in range(NEWTON):
@@ -186,30 +191,33 @@ def _consistent(at: Instant, decided: Decided, loads: np.ndarray) -> np.ndarray:
 
 
 def _first_loads(at: Instant) -> np.ndarray:
-    """Loads while all that is closed or at rest holds, and nothing rubs."""
-    problem = at.problem
+    """Return the loads with every closed gap and every resting friction active, without sliding
+    friction.
+    """
+    problem, given = at.problem, np.array([x.load for x in at.frictions])
+    if not any(x.gap < 0 and len(x.load_rows) for x in at.frictions):
+        return given  # a gap's share follows from its force
     tangents = [at.frictions[k].rows for k in at.resting]
     rows = np.concatenate([problem.held, at.normal, *tangents]).astype(int)
     left = problem.b - problem.A @ problem.metric.solve(problem.F)
     need = problem.metric.M @ problem.some(rows).correct(left[rows])
-    return at.loads(problem.multipliers(rows, need), np.array([x.load for x in at.frictions]))
+    return at.loads(problem.multipliers(rows, need), given)
 
 
 def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
-    """The same while the loads are known."""
+    """Return the modes for given loads."""
     problem, frictions, resting = at.problem, at.frictions, at.resting
     normal, staying, gaps = at.normal, at.staying, at.gaps
     places = {int(k): i for i, k in enumerate(np.flatnonzero(staying))}
     force, pulls = problem.F.copy(), np.zeros((len(problem.F), len(normal)))
-    for k, direction in at.slides.items():
-        x = frictions[k]
-        pull = x.pull(problem, direction)
-        if x.gap < 0:
+    for k, pull in at.pulls.items():
+        if (gap := frictions[k].gap) < 0:
             force += loads[k] * pull
         else:
-            pulls[:, places[x.gap]] += pull
-    left = problem.A @ problem.acceleration(force) - problem.b
-    # one that slides has its kinetic coefficient; the loads decide which, once they are right
+            pulls[:, places[gap]] += pull
+    left = problem.rates(force)
+    # a sliding friction has its kinetic coefficient; the loads decide which slide, once they agree
+    # with the forces
     mu = {k: frictions[k].kinetic(0.0) if k in begun else frictions[k].static for k in resting}
     rubbing = [frictions[k].disk(places, loads[k], mu[k]) for k in resting]
     found = coulomb(problem, normal, rubbing, left, pulls)
@@ -218,8 +226,7 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
     push, rub = found
     tangents = rubbing_rows(rubbing)
     acting = problem.A[normal].T @ push + pulls @ push + problem.A[tangents].T @ rub
-    acceleration = problem.acceleration(force + acting)
-    rate = problem.A @ acceleration - problem.b
+    rate = problem.rates(force + acting)
     zero = _zero(problem, (force, acting), push, rubbing)
     each = np.split(rub, np.cumsum([len(x.rows) for x in rubbing])[:-1]) if rubbing else []
     given = zip(resting, each, rubbing, strict=True)
@@ -244,9 +251,9 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
     closed = np.full(len(gaps), HELD_OFF)
     opens = (rate[normal] > zero[normal]) | (at.falling[staying] & (push <= 0))
     closed[staying] = np.where(opens, HELD_OFF, HELD_ON)
-    # what all rows that hold have to give
+    # force that all active rows have to supply
     slipping = rubbing_rows([x for k, x in zip(resting, rubbing, strict=True) if k in begins])
-    need = problem.metric.M @ acceleration - force - pulls @ push
+    need = problem.metric.M @ problem.acceleration(force + acting) - force - pulls @ push
     need -= problem.A[slipping].T @ force_of[slipping]
     sticky = sorted({*tangents.tolist()} - {*slipping.tolist()})
     rows = np.array([*problem.held, *gaps[closed > HELD_OFF], *sticky], int)
@@ -256,15 +263,15 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
     share = lambda limits, rows: shares(problem, rows, need, [i for i in rows if i in own], limits)
     yielding, shared = at_limit & {*at.over} & {*sticking}, share(limits, rows)
     rows, shared = _without_fallen(at, rows, shared, lambda rows: share(limits, rows))
-    closed[np.isin(gaps, np.setdiff1d(gaps, rows))] = HELD_OFF
+    closed[~np.isin(gaps, rows)] = HELD_OFF
     if shared is None:
         forces = problem.multipliers(rows, need)
     else:
         forces = shared.forces
-        closed[[i in shared.idle for i in gaps]] = HELD_OFF
+        closed[np.isin(gaps, shared.idle)] = HELD_OFF
         for k, along in shared.spent.items():
             ways[k] = frictions[k].spent(along)
-        # what others can help out with a little more does not move yet
+        # a friction whose part other rows can take over with slightly more force does not slide yet
         less = lambda k: {**limits, k: limits[k].scaled(1 - AGREEMENT)}
         helped = {k for k in yielding & shared.shared if share(less(k), rows) is not None}
         yielding = yielding - helped
@@ -276,10 +283,12 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
 def _pulls(
     at: Instant, begins: Collection[int], loads: np.ndarray, forces: np.ndarray
 ) -> np.ndarray:
-    """Force of each friction that moves by a unit of its load, zero of those that a gap loads."""
+    """Return the force of each sliding friction per unit of its load, zero for those that a gap
+    loads.
+    """
     found, problem = np.zeros((len(at.problem.F), len(loads))), at.problem
-    for k, direction in at.slides.items():
-        found[:, k] = at.frictions[k].pull(problem, direction)
+    for k, pull in at.pulls.items():
+        found[:, k] = pull
     for k in begins:
         own = at.frictions[k].rows
         found[:, k] = problem.A[own].T @ forces[own] / (loads[k] or np.inf)
@@ -289,12 +298,13 @@ def _pulls(
 def _without_fallen(
     at: Instant, rows: np.ndarray, shared: Shares | None, share: Callable
 ) -> tuple[np.ndarray, Shares | None]:
-    """The rows without gaps whose force has fallen to zero, where the others carry all, or their
-    events would come again at once; and without those that merely lie there, or the two would take
-    turns.
+    """Return the active rows without the gaps whose force has fallen to zero, if the other rows
+    carry all loads: otherwise their events would occur again at once. Gaps that were open and have
+    not just closed are removed as well if possible, or the two would become active in turn.
     """
-    fallen = np.intersect1d(at.gaps[at.falling], rows)
-    if shared is None or not len(fallen):
+    if shared is None or not np.any(at.falling):
+        return rows, shared
+    if not len(fallen := np.intersect1d(at.gaps[at.falling], rows)):
         return rows, shared
     for out in (np.union1d(fallen, at.gaps[at.lying]), fallen):
         without = np.setdiff1d(rows, out)
@@ -306,15 +316,15 @@ def _without_fallen(
 def _released(
     at: Instant, hardly: Collection[int], weaker: Sequence[Disk], given: tuple
 ) -> dict[int, np.ndarray]:
-    """Directions in which frictions begin to slide that are at their limit without an excess, by
-    the motion that a little less friction lets begin.
+    """Return the directions in which frictions begin to slide that are at their limit without an
+    excess force, from the motion that begins when their friction is slightly reduced.
 
-    Their forces say it up to the root of their round-off only, and rows across lines that differ by
-    so much are nearly parallel.
+    Their forces determine the direction only up to the square root of round-off, and rows across
+    directions that differ by so little are nearly parallel.
 
     Args:
-        weaker: all frictions that do not slide yet, those that begin to with less to give.
-        given: applied force, l of all rows and the force that slides already, as of `coulomb`.
+        weaker: all frictions that do not slide yet, with a smaller limit for those that begin to.
+        given: applied force, l of all rows and the force that slides already, as in `coulomb`.
     """
     (force, left, pulls), problem = given, at.problem
     if (found := coulomb(problem, at.normal, weaker, left, pulls)) is None:
@@ -322,16 +332,16 @@ def _released(
     push, rub = found
     acting = problem.A[at.normal].T @ push + pulls @ push
     acting += problem.A[rubbing_rows(weaker)].T @ rub
-    rate = problem.A @ problem.acceleration(force + acting) - problem.b
+    rate = problem.rates(force + acting)
     moved = {k: rate[at.frictions[k].rows] for k in hardly}
-    # squares of what is all but zero vanish
+    # the square of a very small number underflows to zero
     return {k: s / size for k, s in moved.items() if (size := np.linalg.norm(s)) > 0}
 
 
 def _ways(
     at: Instant, begins: Mapping[int, np.ndarray], rate: np.ndarray, zero: np.ndarray
 ) -> np.ndarray:
-    """How each friction is held, by the accelerations of all rows."""
+    """Return the mode of each friction, from the accelerations of all rows."""
     ways = np.full(len(at.frictions), HELD_OFF)
     ways[at.resting] = HELD_ON
     for k, direction in {**at.slides, **begins}.items():
@@ -343,9 +353,9 @@ def _ways(
 
 
 def _zero(problem: ContactProblem, forces, push, rubbing: Sequence[Disk]) -> np.ndarray:
-    """Acceleration of each row that counts as zero, beside those that all forces give alone, and
-    friction at its limit.
+    """Return the acceleration of each row that counts as zero, relative to the accelerations that
+    the forces cause on their own, and to friction at its limit.
     """
     size = [abs(x.radius(push)) * np.max(problem.length[x.rows]) for x in rubbing]
-    size += [problem.metric.speed(problem.metric.solve(force)) for force in forces]
+    size += [problem.metric.size(force) for force in forces]
     return SOLUTION_ERROR * problem.length * max(size)

@@ -1,4 +1,4 @@
-"""Steps that carry a derivative through their projection."""
+"""Steps whose projection carries a derivative."""
 
 from __future__ import annotations
 
@@ -20,20 +20,22 @@ from zwang.objects.record import field
 
 
 class Differentiable(AbstractDrift):
-    """Another treatment of drift, whose result has the derivative of what it converges to.
+    """Drift treatment whose result has the derivative of the state to which its iteration
+    converges.
 
-    A projection is an iteration, which is not differentiated: one more correction at the state
-    found, `q ⊖ A⊕φ`, `v − A⊕ψ`, moves nothing and carries the derivative, because φ and ψ are zero
-    there and only their change counts.
+    A projection is an iteration, which is not differentiated. One more correction at its result, `q
+    ⊖ A⊕φ`, `v − A⊕ψ`, moves nothing and carries the derivative: φ and ψ are zero there, and only
+    their derivatives contribute.
 
-    Stages of steps whose length may be chosen keep clear of singular configurations, where
-    derivatives lose their digits first.
+    With a variable step length, stages stay away from singular configurations, where derivatives
+    lose their digits first.
 
     Attributes:
         stabilization: that of the treatment.
         drift: the treatment.
-        corrections: number of corrections in place of the iteration, or None. Then no control flow
-            depends on data, so that derivatives pass both ways and accelerators run it well.
+        corrections: number of corrections in place of the iteration, or None. With a number,
+            control flow does not depend on data: forward and reverse mode both work, and
+            accelerators are efficient.
     """
 
     stabilization: AbstractStabilization | None
@@ -61,7 +63,7 @@ class Differentiable(AbstractDrift):
             change = lambda name: constant(getattr(found.state, name) - getattr(state, name))
             s = State(state.q + change("q"), state.v + change("v"), state.t)
             return found._replace(state=corrected(dynamics, s) if self.projects else s)
-        # nothing iterates until convergence here, so that reverse mode can pass
+        # nothing iterates until convergence here, so that reverse mode is possible
         s = renormalized(dynamics, state)
         # a loop, so that the model's functions are compiled once for all corrections
         again = lambda _, s: corrected(dynamics, s)
@@ -73,8 +75,8 @@ class Differentiable(AbstractDrift):
 
 
 def corrected(dynamics: Dynamics, s: State) -> State:
-    """One correction of a state, `q ← q ⊖ A⊕φ`, `v ← v − A⊕ψ`, both with A at the state as it
-    is.
+    """Return a state after one correction, `q ← q ⊖ A⊕φ`, `v ← v − A⊕ψ`, both with A at the given
+    state.
     """
     if not dynamics.constraints.m:
         return s
@@ -87,7 +89,7 @@ def corrected(dynamics: Dynamics, s: State) -> State:
 
 
 def position_violation(dynamics: Dynamics, s: State) -> Float[Array, ""]:
-    """Position violation [dimensionless]; without a derivative, which it has not where it is
+    """Return the position violation [dimensionless] without its derivative, which does not exist at
     zero.
     """
     return without_derivative(dynamics.violation(dynamics.position_residual(s)))

@@ -1,4 +1,6 @@
-"""Why a motion ends: what its last state says, of a run and of a motion by a compiled program."""
+"""Reasons why a motion ends, determined from its last state: of a run, and of a compiled
+trajectory.
+"""
 
 from __future__ import annotations
 
@@ -40,17 +42,19 @@ from zwang.thresholds import (
 )
 
 JUMPED = MARGIN * ACCEPTED_VIOLATION
-"""Violation, as an angle, of the place to which a velocity leads in a `SHORT_WAY` from which on a
-constraint jumps: along a smooth motion it is of the order of that distance squared."""
+"""Violation [rad] at the place to which a velocity leads within a `SHORT_WAY`, from which on a
+constraint counts as discontinuous: along a smooth motion the violation is of the order of that
+distance squared.
+"""
 NAMED = (Result.INCONSISTENT, Result.NOT_CONVERGED, Result.VANISHING)
-"""Ends of a motion for which constraints are to be named."""
+"""Ends of a motion whose message names constraints."""
 CANNOT_STEP = (Result.NON_FINITE, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED)
-"""Ends of a motion that a mass that vanishes, or Painlevé's paradox, may be behind."""
+"""Ends of a motion that may be caused by a vanishing mass or by Painlevé's paradox."""
 
 
 class SingularMass(AbstractMonitor):
-    """Goes on with the augmented mass matrix where M becomes singular and constraints make up for
-    it.
+    """Continues with the augmented mass matrix where M becomes singular and constraints hold the
+    directions without mass.
     """
 
     def judge(self, run: RunState, chunk: Chunk, result: Result) -> Result:
@@ -66,10 +70,10 @@ class SingularMass(AbstractMonitor):
 
 
 class Ending(AbstractMonitor):
-    """Finds why a run ends that cannot go on.
+    """Finds the reason why a run cannot continue.
 
     Args:
-        pace: what may have given it up.
+        pace: the monitor that may have ended it.
     """
 
     def __init__(self, pace: Pace):
@@ -99,8 +103,8 @@ class Ending(AbstractMonitor):
 
 
 def too_long(run: RunState) -> str:
-    """That steps as short as those where causes are looked for cannot be resolved by time in so
-    long a run, in words; empty if they can, or if the length of a step is given.
+    """Return a sentence if float64 cannot resolve, in so long a run, time steps as short as those
+    in which causes are searched; empty if it can, or if the length of a step is given.
     """
     numbers = run.tolerances
     shortest = SMALLEST * (abs(run.t) + float(numbers.duration))
@@ -115,8 +119,8 @@ def too_long(run: RunState) -> str:
 def blocked(
     model: Model, flow: ConstrainedVectorField, t: float, y: np.ndarray, step: float
 ) -> tuple[Result, str]:
-    """Why no step from a state can be put on its constraints: they contradict each other there, or
-    just after it, where one of them cannot be met any more.
+    """Return why no step from a state can be projected onto its constraints: they contradict each
+    other there, or one of them cannot be satisfied just after the state.
     """
     verdict = verdict_at(flow, t, y, 0.0)
     if not np.isfinite(verdict.residual):
@@ -129,7 +133,7 @@ def blocked(
     there = moved(dynamics, q, ahead * v, t)
     found = place(dynamics, host_state(there, v, t + ahead))
     at = evaluate(dynamics, found.state)
-    # what cannot be met is looked for just after the state, which itself is still all right
+    # the violated constraint is determined just after the state, which itself still satisfies all
     scales = dynamics.scales
     assert scales is not None
     unit = typical_units(np, np.asarray(scales.row_length))
@@ -137,7 +141,7 @@ def blocked(
     if found.violation_after > CONVERGED:
         does, rows, left = "keeps phi", c.position_rows, at.phi
     elif float(dynamics.violation(led)) > JUMPED:
-        # all can be met just after the state, but not where its velocity leads
+        # all can be satisfied just after the state, but not where its velocity leads
         does, rows, left = "jumps by phi", c.position_rows, led
     else:
         does, rows, left = "keeps psi", c.velocity_rows, at.psi
@@ -150,47 +154,48 @@ def blocked(
 
 
 def at_a_dead_point(flow: ConstrainedVectorField, t: float, y: np.ndarray) -> bool:
-    """Whether rows have all but lost their rank at a state, and its velocity leads off the
-    constraints at once: a drive has come to where the mechanism cannot be turned through. Steps
-    become ever shorter before it, as in a stiff system.
+    """Return whether rows have almost lost their rank at a state, and its velocity leads off the
+    constraints at once: a drive has reached a dead point that the mechanism cannot pass. Steps
+    before it become ever shorter, as in a stiff system.
     """
     if not np.all(np.isfinite(y)):
         return False
     rows = verdict_at(flow, t, y, 0.0).rows
     if rows is None:
         return False
-    # of rows that repeat others none is lost
+    # redundant rows lose no rank
     sigma, rank = rows.split.singular_values, rows.split.rank
     if not rank or not sigma[rank - 1] < MARGIN * SMALL_PART * sigma[0]:
         return False
     dynamics = flow.dynamics
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
-    # however long the run has been: a curved path leaves its tangent with the square of the way
+    # independent of the length of the run: a curved path leaves its tangent with the square of the
+    # distance
     led = evaluate(dynamics, host_state(moved(dynamics, q, SHORT_WAY * v, t), v, t + SHORT_WAY)).phi
     return not float(dynamics.violation(led)) <= JUMPED
 
 
 def locked(dynamics: Dynamics, t: float, y: np.ndarray) -> bool:
-    """Whether friction leaves no or two constraint forces at a state, or just after it."""
+    """Return whether friction admits none or two constraint forces at a state, or just after it."""
     if not dynamics.rough or not np.all(np.isfinite(y)):
         return False
     nq = dynamics.system.nq
     certain = friction_certainty(dynamics, host_state(y[:nq], y[nq:], t))
-    # determinant of the equations of friction, 1 without it, below which a motion that can take no
-    # step has come to Painlevé's paradox: forces grow without bound as it goes to 0
+    # determinant of the equations of friction, 1 without friction, below which a motion that can
+    # take no step has reached Painlevé's paradox: forces grow without bound as it tends to 0
     return not float(certain) > 0.02
 
 
 def where_singular(
     dynamics: Dynamics, t: float, y: np.ndarray, further: tuple[float, ...] = ()
 ) -> ModelEvaluation | None:
-    """What the functions say where M is singular, at a state or just ahead of it, or `further`
-    relative to the time; None if it is positive definite there.
+    """Return the evaluation of the model where M is singular: at a state, just ahead of it, or
+    ahead by `further`, relative to the time; None if M is positive definite at all of them.
     """
     if not np.all(np.isfinite(y)):
         return None
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
-    # the step that failed was taken back, so that the singular state lies just ahead
+    # the failed step was undone, so that the singular state lies just ahead
     for ahead in (0.0, 0.01 * SHORT_WAY, SHORT_WAY, 100 * SHORT_WAY, *further):
         later = ahead * max(abs(t), 1.0)
         there = moved(dynamics, q, later * v, t)
@@ -203,8 +208,8 @@ def where_singular(
 def loses_mass(
     model: Model, flow: ConstrainedVectorField, t: float, y: np.ndarray
 ) -> tuple[bool, ConstrainedVectorField | None]:
-    """Whether M becomes singular at a state, or just ahead of it; and the vector field with the
-    augmented mass matrix, if constraints hold the directions that lose their mass.
+    """Return whether M becomes singular at a state or just ahead of it, and the vector field with
+    the augmented mass matrix, or None unless constraints hold the directions that lose their mass.
     """
     dynamics = flow.dynamics
     if dynamics.singular_mass or (at := where_singular(dynamics, t, y)) is None:
@@ -214,19 +219,19 @@ def loses_mass(
     scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), np.max(np.diag(M))))
     length = np.linalg.norm(A / scale, axis=1, keepdims=True)
     rows = A / scale / np.where(length > 0, length, 1.0)
-    # a mass that is already negative there is held by nothing, however large it is
+    # no constraint, however large its rows, compensates for a negative mass
     least = principal(M / np.outer(scale, scale) + rows.T @ rows)[0][0]
-    # A massless direction is held by constraints if √(M + AᵀA), scaled, keeps this eigenvalue
+    # constraints hold a massless direction if √(M + AᵀA), scaled, has a larger eigenvalue along it
     held = np.sqrt(max(least, 0.0)) > ALL_BUT_ZERO
     return True, dataclasses.replace(flow, dynamics=augmented(model, dynamics)) if held else None
 
 
 def why_ended(model: Model, code: int, start: State, end: State, params=None) -> str:
-    """How a motion that a compiled program has computed ended, where its state says which
-    constraints ended it.
+    """Return a sentence that states how a motion of a compiled program ended, and which constraints
+    ended it, if its last state shows them.
 
     Args:
-        model: what moved; `params` are its parameters that differed.
+        model: the model; `params` are its parameters that differed.
         code: a `Result`.
         start, end: the first state, and the last that was kept.
     """
@@ -241,9 +246,10 @@ def why_ended(model: Model, code: int, start: State, end: State, params=None) ->
     ):
         return when + beyond
     gone = result in (Result.SINGULAR_MASS, *CANNOT_STEP, Result.TOO_MANY_STEPS)
-    # of a model that is said to be massless it is no reason
+    # a model that is declared to have a singular mass matrix does not end for it
     if gone and not (passive.singular_mass and result is not Result.SINGULAR_MASS):
-        # what a fixed step has stepped over lies further ahead, by parts of the time
+        # a fixed step may have passed the state, which then lies further ahead, by fractions of the
+        # time
         at = where_singular(passive, float(end.t), y, (0.03, 0.1, 0.3))
         if at is not None and (found := massless(model, np.asarray(at.M))):
             how = "a negative mass" if found[1] else "no mass"
@@ -251,7 +257,7 @@ def why_ended(model: Model, code: int, start: State, end: State, params=None) ->
             return f"{when}{found[0]} has {how} there: give it a positive one, {cure}"
     if result in CANNOT_STEP and locked(passive, float(end.t), y):
         return f"{when}{Result.PARADOX.sentence}"
-    # steps that shrink without end before such a row may use up their number first
+    # steps that shrink without end before such a row may reach the maximum number of steps first
     if result in {*NAMED, Result.TOO_MANY_STEPS, Result.STEP_TOO_SMALL} and np.all(np.isfinite(y)):
         dynamics = model.dynamics(params)
         state = host_state(np.asarray(end.q), np.asarray(end.v), float(end.t))

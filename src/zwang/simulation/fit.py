@@ -34,24 +34,25 @@ from zwang.thresholds import ALL_BUT_ZERO, DEFAULT_RTOL
 
 @dataclasses.dataclass(frozen=True)
 class Fit:
-    """What `fit` found.
+    """Result of `fit`.
 
     Attributes:
         model: the model with the fitted parameters.
         parameters: name → value.
-        uncertainty: name → standard deviation (1σ), of the parameter's shape; infinite where data
-            say nothing.
+        uncertainty: name → standard deviation (1σ), of the parameter's shape; infinite for a number
+            that the data do not depend on.
         covariance: of all fitted numbers, in the order of `labels`, shape (n, n).
         labels: name of each fitted number, `mass[0]` …, then those of the start if it was fitted.
-        at_bound: names that ended on a bound; their uncertainty is that of the others only.
+        at_bound: names that ended on a bound; the uncertainty of the others is computed with these
+            fixed.
         noise: observed coordinate → standard deviation of its noise, as given or as estimated.
         residual: observed minus fitted, in units of the noise, shape (observations,).
         start: the start of the fitted trajectory.
         trajectory: the fitted trajectory at the times of the data.
-        evaluations: number of trajectories with their derivatives.
-        message: how the search ended.
-        warnings: a sentence for each reason to doubt the result, such as a curve that does not
-            follow its data; empty if there is none.
+        evaluations: number of evaluations of the trajectory with its derivative.
+        message: reason why the search ended.
+        warnings: one sentence for each reason to doubt the result, such as a curve that does not
+            follow its data; empty without one.
     """
 
     model: Model
@@ -110,28 +111,26 @@ def fit(
     max_steps: int = 4096,
     progress: Callable[[int, float], None] | None = None,
 ) -> Fit:
-    """Find the parameters with which a model's trajectory is nearest to data, by nonlinear least
-    squares.
+    """Fit parameters of a model to a measured trajectory by nonlinear least squares.
 
         min Σ ((observed − q(t; p)) / σ)²,    covariance  (JᵀJ)⁻¹,  J = ∂(q/σ)/∂p
 
-    The derivative J runs through the projections and through singular configurations
-    (`zw.trajectory`).
+    The derivative J is exact through projections and singular configurations (`zw.trajectory`).
 
     Args:
         model: the model; `model.params` is a dictionary.
-        times: instants of the data [s], the first one of the start, increasing.
+        times: instants of the data [s], increasing; the first is the start.
         observed: coordinate (or velocity, as `d/dt name`) → its measured values at `times`; NaN
             where there is none.
-        parameters: names of the parameters to be found, or name → first guess; the model's values
-            by default. A name may lead into groups and single entries: `springs.slide.damping`,
+        parameters: names of the parameters to fit, or name → first guess; by default the model's
+            values. A name may refer to groups and single entries: `springs.slide.damping`,
             `mass[1]`.
-        q0, v0: start; moved onto the constraints for every parameter tried. The start's own data
-            may be NaN.
+        q0, v0: start, projected onto the constraints for every trial of the parameters. The data at
+            the start may be NaN.
         bounds: name → (lowest, highest), numbers or arrays of the parameter's shape.
-        noise: standard deviation of the data, one for all or per coordinate; estimated from the
-            residual of a first fit, per coordinate by default.
-        fit_start: find the start as well, along the freedoms that the constraints leave at it.
+        noise: standard deviation of the data, one for all or per coordinate; by default estimated
+            per coordinate from the residual of a first fit.
+        fit_start: fit the start as well, along the directions that the constraints leave free.
         rtol, max_steps: of the integration.
         progress: called with the number of evaluations and the present mean residual.
 
@@ -139,9 +138,9 @@ def fit(
         A `Fit`.
 
     Raises:
-        ModelError: for unknown names, wrong shapes, a first guess outside of the bounds or from
-            which no trajectory reaches the end, or parameters that have no effect on the data or
-            that the data cannot tell apart.
+        ModelError: for unknown names, wrong shapes, a first guess outside its bounds or whose
+            trajectory does not reach the end, or parameters that have no effect on the data or
+            whose effects the data cannot distinguish.
     """
     instance(model, Model, "fit: model", "a zw.Model")
     refuse_switches(model, "zw.fit")
@@ -173,7 +172,8 @@ def fit(
     heard = Listener.of(progress)
     try:
         best = problem.solve(problem.unknowns.guess, weighed, heard)
-        # unknown noise: equal weights first, then those that the residuals of that fit give
+        # without given noise: first with equal weights, then with those from the residuals of that
+        # fit
         if sigma is None:
             weighed = problem.estimated_noise(best.x)
             best = problem.solve(best.x, weighed, heard)
@@ -184,7 +184,9 @@ def fit(
 
 
 def _answer(problem: Problem, best, sigma) -> Fit:
-    """The fit at the end of the search; the uncertainty of numbers at a bound is taken as none."""
+    """Return the fit at the end of the search; a number at a bound is given an uncertainty of
+    zero.
+    """
     y, J, run = problem.at(best.x)
     known = np.isfinite(problem.data)
     # a number at its bound cannot move, and its covariance would be meaningless
@@ -217,7 +219,9 @@ def _answer(problem: Problem, best, sigma) -> Fit:
 
 
 def _on_bound(problem: Problem, best) -> np.ndarray:
-    """Which numbers are kept from a better value by a bound; the search stays just inside of it."""
+    """Return which numbers a bound keeps from a better value; the search stays just inside the
+    bounds.
+    """
     x, unknowns = best.x, problem.unknowns
     near = lambda limit: np.isclose(x, limit, rtol=ALL_BUT_ZERO, atol=0.0)
     down, up = near(unknowns.lower) & (best.grad > 0), near(unknowns.upper) & (best.grad < 0)
@@ -225,8 +229,8 @@ def _on_bound(problem: Problem, best) -> np.ndarray:
 
 
 def _doubts(problem: Problem, best, sigma) -> Iterator[str]:
-    """Reasons to doubt a fit: a search that ends in a local minimum, or of a model that cannot
-    follow the data, ends like any other.
+    """Generate reasons to doubt a fit: a search that ends in a local minimum, or with a model that
+    cannot follow the data, ends like any other.
     """
     y, _, _ = problem.at(best.x)
     labels, known = problem.unknowns.labels, np.isfinite(problem.data)
@@ -240,7 +244,7 @@ def _doubts(problem: Problem, best, sigma) -> Iterator[str]:
     if problem.noise is not None:
         count = known.sum()
         ratio = float(np.sqrt(np.nanmean((off / sigma) ** 2)))
-        # by five standard deviations of its estimate
+        # the threshold is five standard deviations of the estimated ratio
         if ratio > 1 + 5 / np.sqrt(2 * count):
             yield f"the residual is {ratio:.3g} times the noise that was given: {remedy}"
     else:
@@ -252,6 +256,6 @@ def _doubts(problem: Problem, best, sigma) -> Iterator[str]:
                 f"the curves of {', '.join(map(repr, names[:5]))} do not follow their data, of "
                 f"which they leave more than {part:.0%} of the scatter: {remedy}"
             )
-    # numbers on a bound are not looked for any more
+    # with numbers on a bound, the effects of the others are not checked
     if not np.any(bound) and (unseen := problem.unseen(best.x)):
         yield f"where the search ended, {unseen}"

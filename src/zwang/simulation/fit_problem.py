@@ -1,6 +1,4 @@
-"""The least-squares problem behind `fit`: unknown numbers, observed curves, and the derivative of
-one by the other.
-"""
+"""The least-squares problem of `fit`: unknowns, observed curves, and their derivative."""
 
 from __future__ import annotations
 
@@ -30,8 +28,7 @@ from zwang.thresholds import ALL_BUT_ZERO, DEFAULT_RTOL, RESOLVED, SMALL_PART
 
 @dataclasses.dataclass(frozen=True)
 class Unknowns:
-    """What is to be found, as one vector: named parameters, then the start along its free
-    directions.
+    """The unknowns as one vector: named parameters, then the start along its free directions.
 
     Attributes:
         guess, lower, upper: shape (n,).
@@ -89,8 +86,8 @@ def _evaluate(
     rtol,
     x,
 ):
-    """Derivative of the observed curves by x, and the trajectory; one program for all data of a
-    model.
+    """Return the derivative of the observed curves with respect to x, and the trajectory. One
+    compiled program serves all data of a model.
     """
 
     def curves(x):
@@ -119,16 +116,16 @@ def _evaluate(
 
 @dataclasses.dataclass
 class Problem:
-    """Curves of a model and their derivative by the unknowns, next to the data.
+    """Curves of a model with their derivative with respect to the unknowns, and the data.
 
     Attributes:
         columns: column of (q, v) of each observed name.
         data: shape (samples, observed), NaN where nothing was measured.
         evaluate: vector of unknowns → (derivative of the observed curves, trajectory), compiled.
         rtol: relative error of one integration step.
-        evaluations: how often it was called.
+        evaluations: number of calls of `evaluate`.
         noise: standard deviation of each observed column as given, or None.
-        last: the last call's vector and answer.
+        last: vector and result of the last call.
     """
 
     model: Model
@@ -160,7 +157,7 @@ class Problem:
         columns, data = _observations(model, times, observed)
         start = model.state(q0, v0, times[0])
         free = np.zeros((model.system.nv, 0))
-        # only motions of the start that the constraints allow are unknowns
+        # only motions of the start that satisfy the constraints are unknowns
         if fit_start:
             start = consistent_state(
                 model, q0, v0, float(times[0]), params=written(model, guess)
@@ -186,7 +183,9 @@ class Problem:
         return cls(model, unknowns, columns, data, evaluate, rtol)
 
     def given_noise(self, noise) -> np.ndarray | None:
-        """Standard deviation of each observed column, or None if it is to be estimated."""
+        """Return the standard deviation of each observed column, or None if it is to be
+        estimated.
+        """
         if noise is None:
             return None
         if isinstance(noise, Mapping):
@@ -206,10 +205,10 @@ class Problem:
         return sigma
 
     def at(self, x) -> tuple[np.ndarray, np.ndarray, Trajectory]:
-        """Curves (samples, observed), their derivative by x, and the run; each x is evaluated
-        once.
+        """Return the curves (samples, observed), their derivative with respect to x, and the run;
+        repeated calls with one x evaluate it once.
         """
-        # residual and derivative are asked for one after the other at the same x
+        # the search requests residual and derivative one after the other at the same x
         if self.last is None or not np.array_equal(self.last[0], x):
             J, run = jax.tree_util.tree_map(np.asarray, self.evaluate(x))
             self.last = (
@@ -238,15 +237,17 @@ class Problem:
             return (self.at(x)[1] / sigma[:, None])[known]
 
         bounds = (self.unknowns.lower, self.unknowns.upper)
-        # its stub takes no function for the derivative
+        # SciPy's type stub admits no function for the derivative
         search: Callable = scipy.optimize.least_squares
         return search(residual, x, slope, bounds, x_scale="jac", xtol=1e-12, ftol=1e-12)
 
     def estimated_noise(self, x) -> np.ndarray:
-        """RMS of the residual per coordinate, with the fitted numbers shared out over all data."""
+        """Return the RMS of the residual per coordinate, corrected for the number of fitted
+        numbers.
+        """
         y, _, _ = self.at(x)
         known = np.isfinite(self.data)
-        # numbers that were fitted take up as many degrees of freedom of the residual
+        # each fitted number takes one degree of freedom from the residual
         left = 1 - len(x) / known.sum()
         if left <= 0:
             raise ModelError(
@@ -257,12 +258,12 @@ class Problem:
         return np.maximum(size, 1e-12 * np.nanmax(np.abs(self.data), axis=0) + 1e-300)
 
     def integration_error(self, y) -> np.ndarray:
-        """What each curve is known to, of its own size, shape (observed,)."""
+        """Return the integration error of each curve, relative to its size, shape (observed,)."""
         return max(self.rtol, RESOLVED) * np.max(np.abs(y), axis=0)
 
     def check_guess(self) -> None:
-        """Refuse a first guess from which no trajectory reaches the end, and unknowns that the data
-        say nothing about there.
+        """Refuse a first guess whose trajectory does not reach the end, and unknowns that have no
+        effect on the data there.
         """
         x = self.unknowns.guess
         _, J, run = self.at(x)
@@ -285,12 +286,13 @@ class Problem:
             raise ModelError(f"fit: {unseen}.")
 
     def unseen(self, x) -> str:
-        """Which unknowns the data say nothing about at x, alone or together, in words; "" if they
-        tell all.
+        """Return a sentence about unknowns that the data do not determine at x, alone or in
+        combination; "" if they determine all.
 
-        The effect of an unknown is what the curves change if it changes by its own size (by 1 where
-        it is 0). It is judged against what a curve can show: the integration tolerance and
-        round-off relative to the curve's size, and the noise where it is given.
+        The effect of an unknown is the change of the curves if it changes by its own size (by 1
+        where it is 0). It is compared with the smallest change that a curve can show: the
+        integration tolerance and round-off relative to the curve's size, and the noise if it is
+        given.
         """
         y, J, _ = self.at(x)
         known, labels = np.isfinite(self.data), self.unknowns.labels
@@ -312,10 +314,10 @@ class Problem:
                 "fix it, observe more, or begin with a larger first guess if this one is far "
                 "too small"
             )
-        # columns of unit length: only directions count, not sizes of effects
+        # columns of unit length: only the directions of effects count, not their sizes
         effects = Decomposition(shown / np.linalg.norm(shown, axis=0))
         # smallest singular value of the effects of the unknowns, each at unit length, below which
-        # the data cannot tell some of them apart
+        # the data do not distinguish some of them
         if effects.singular_values[-1] > ALL_BUT_ZERO:
             return ""
         last = effects.right[:, -1]
@@ -329,7 +331,7 @@ class Problem:
 
 
 def _guess(model: Model, parameters, bounds) -> dict:
-    """First guess of each parameter by name, checked."""
+    """Return the first guess of each parameter by name, checked."""
     if not isinstance(model.params, dict):
         raise ModelError(
             f"fit needs a model whose params is a dictionary of named numbers; {model.name} has "
@@ -369,7 +371,9 @@ def _guess(model: Model, parameters, bounds) -> dict:
 
 
 def _observations(model: Model, times, observed) -> tuple[dict[str, int], np.ndarray]:
-    """Column of (q, v) of each observed name, and the data, shape (samples, observed)."""
+    """Return the column of (q, v) of each observed name, and the data, shape (samples,
+    observed).
+    """
     system = model.system
     known = {n: i for i, n in enumerate(system.coordinates)} | {
         f"d/dt {n}": system.nq + i for i, n in enumerate(system.velocities)

@@ -1,4 +1,4 @@
-"""Dry frictions with their numbers, on the host."""
+"""Dry frictions with their numerical values, on the host."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class HostFriction(NamedTuple):
     """One dry friction of a run.
 
     Attributes:
-        rows: its one or two rows; `gap`: place of the gap that loads it, or −1.
+        rows: its one or two rows; `gap`: index of the gap that loads it, or −1.
         loaded: rows of the joints that load it, or None.
-        load: N where it is given, else 0.
+        load: N if it is given, else 0.
         static: μ₀; `law`: the constraint.
         p: parameters.
     """
@@ -43,47 +43,53 @@ class HostFriction(NamedTuple):
     p: PyTree
 
     def kinetic(self, speed: float) -> float:
-        """μ at a speed."""
+        """Return μ at a speed."""
         return float(np.asarray(self.law.kinetic_coefficient(speed, self.p)))
 
     def pull(self, problem: ContactProblem, direction: np.ndarray) -> np.ndarray:
-        """The force by a unit of the load while it slides along a direction, shape (nv,)."""
+        """Return the force per unit of the load while it slides along a direction, shape (nv,)."""
         mu = self.kinetic(float(np.linalg.norm(problem.psi[self.rows])))
         return -mu * direction @ problem.A[self.rows]
 
     def disk(self, places: Mapping[int, int] | np.ndarray, load: float, mu: float) -> Disk:
-        """Forces that it may give by a coefficient, beside those of gaps at these places."""
+        """Return the disk of admissible forces for a coefficient, `places` being the indices of the
+        gaps.
+        """
         if self.gap >= 0:
             return Disk(self.rows, int(places[self.gap]), mu)
         return Disk(self.rows, -1, 0.0, mu * load)
 
     def way(self, direction: np.ndarray, straight: bool) -> float:
-        """How it is held while it slides along a direction, in space straight on or not."""
+        """Return the mode while it slides along a direction, in space straight on or turning."""
         if len(direction) == 2 and straight:
             return STRAIGHT - np.arctan2(direction[1], direction[0]) % (2 * np.pi)
         forward = len(direction) == 2 or direction[0] > 0
         return SLIDES_FORWARD if forward else SLIDES_BACKWARD
 
     def spent(self, along: np.ndarray) -> float:
-        """How it is held while it gives all it may along a direction, and does not slide."""
+        """Return the mode while its force is at its limit along a direction, and it does not
+        slide.
+        """
         return SPENT - np.arctan2(-along[1] if len(along) == 2 else 0.0, -along[0]) % (2 * np.pi)
 
     def comes_to_rest(self, psi: np.ndarray, mode: float) -> bool:
-        """Whether the event of its sliding is that it comes to rest, and not that it turns."""
+        """Return whether the event of its sliding is that it comes to rest, not that its direction
+        turns.
+        """
         if mode > STRAIGHT:
             return True
         angle = straight_angle(mode)
         return bool(np.array([np.cos(angle), np.sin(angle)]) @ psi[self.rows] <= 0)
 
     def load_of(self, multipliers: np.ndarray, given: float, gaps: np.ndarray) -> float:
-        """N by the forces of joints or of a gap; the given one of any other load."""
+        """Return N from the forces of joints or of a gap; the given one for any other load."""
         if self.gap >= 0:
             return max(float(multipliers[gaps[self.gap]]), 0.0)
         return given if self.loaded is None else float(np.linalg.norm(multipliers[self.load_rows]))
 
     @property
     def load_rows(self) -> np.ndarray:
-        """Rows whose force loads it; none where the load is given."""
+        """Rows whose force loads it; none if the load is given."""
         if self.loaded is None:
             return np.zeros(0, int)
         own = np.arange(self.loaded.start, self.loaded.stop)
@@ -91,7 +97,7 @@ class HostFriction(NamedTuple):
 
 
 def frictions_of(model: Model, p: PyTree) -> list[HostFriction]:
-    """The dry frictions of a model with parameters p."""
+    """Return the dry frictions of a model with parameters p."""
     gaps = model.constraints.one_sided_rows
     found = []
     for x in model.constraints.frictions:
@@ -120,5 +126,7 @@ def frictions_of(model: Model, p: PyTree) -> list[HostFriction]:
 
 
 def value_of(given: object, p: PyTree) -> float:
-    """A number, that of the parameter of a name, or what a function makes of the parameters."""
+    """Return a number that is given as such, by the name of a parameter, or by a function of
+    parameters.
+    """
     return float(np.asarray(number_of(given, p)))

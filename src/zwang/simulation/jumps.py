@@ -1,7 +1,7 @@
-"""Jumps of the velocity within a run, where a constraint asks for one: a rope that runs out, a
-drive whose rate jumps.
+"""Jumps of the velocity within a run that a constraint causes: a rope that becomes taut, a drive
+whose rate jumps.
 
-No step has to find them: the projection at the end of the step within which they lie brings the
+They need not be located: the projection at the end of the step that contains one brings the
 velocity onto the constraints, as a plastic impact does.
 """
 
@@ -33,9 +33,9 @@ class Jump:
     """A jump of the velocity.
 
     Attributes:
-        time: end of the step within which it lies [s].
+        time: end of the step that contains it [s].
         constraint: the constraint with the largest part of the impulse.
-        impulse: norm of what it adds to the momentum, `AᵢᵀΛᵢ` [N s, N m s …].
+        impulse: norm of its contribution to the momentum, `AᵢᵀΛᵢ` [N s, N m s …].
         energy_loss: kinetic energy before minus after.
     """
 
@@ -46,7 +46,7 @@ class Jump:
 
 
 class VelocityJumps(AbstractMonitor):
-    """Notes the jumps of a run, the first of them by their instants.
+    """Records the jumps of a run, the first of them with their instants.
 
     Args:
         energy_unit: of the model.
@@ -58,8 +58,8 @@ class VelocityJumps(AbstractMonitor):
         self._seen: tuple = None, b"", None
 
     def _dynamics(self, flow: ConstrainedVectorField, applied: np.ndarray) -> Dynamics:
-        """The motion while something is held; that of the last look is the same object, whose
-        programs are at hand.
+        """Return the dynamics with the applied control or modes. The object of the last call is
+        reused, whose programs are already bound.
         """
         if self._seen[0] is not flow or self._seen[1] != applied.tobytes():
             self._seen = flow, applied.tobytes(), flow.with_input(on_device(applied)).dynamics
@@ -72,7 +72,7 @@ class VelocityJumps(AbstractMonitor):
         return result
 
     def _jumps(self, run: RunState, chunk: Chunk) -> list[Jump]:
-        """The jumps within a chunk of steps."""
+        """Return the jumps within a chunk of steps."""
         model, tolerances = run.model, run.tolerances
         part, before, moved = chunk.steps, chunk.before, chunk.moved
         if not len(part.t):
@@ -83,7 +83,7 @@ class VelocityJumps(AbstractMonitor):
         found, most = [], np.max(np.abs(change) / allowed, axis=1, initial=0.0)
         times = np.append(before.t[-1], part.t)
         y = np.vstack([before.y[-1:], part.y])
-        # most steps of a chunk that are looked at, those with the largest changes
+        # maximum number of steps of a chunk that are examined, those with the largest changes
         for i in np.sort(np.argsort(-most)[:24]):
             if not most[i] > FARTHEST:
                 continue
@@ -110,7 +110,7 @@ class VelocityJumps(AbstractMonitor):
 
     @property
     def sentence(self) -> str:
-        """What a run says of its jumps; empty if there are none."""
+        """Sentence that reports the jumps of a run; empty without any."""
         if not self.count:
             return ""
         ways = {True: "gained", False: "lost"}
@@ -139,7 +139,7 @@ class VelocityJumps(AbstractMonitor):
 
 
 def _leaps(dynamics: Dynamics, t: np.ndarray, y: np.ndarray) -> bool:
-    """Whether ψ leaps along the line between two states, and does not change smoothly."""
+    """Return whether ψ is discontinuous along the line between two states."""
     nq, unit = dynamics.system.nq, None
 
     def residual(s: float) -> np.ndarray:
@@ -161,6 +161,6 @@ def _leaps(dynamics: Dynamics, t: np.ndarray, y: np.ndarray) -> bool:
         later = int(size(halves[1]) > size(halves[0]))
         at = np.array([middle, at[1]] if later else [at[0], middle])
         ends = halves[later]
-        if not MARGIN * size(ends) > whole:  # a leap would still be within them
+        if not MARGIN * size(ends) > whole:  # a discontinuity would still be inside
             return False
     return True

@@ -1,4 +1,4 @@
-"""A `progress` function of a user's: where it fails, what was computed until then is kept."""
+"""Calls of a user's `progress` function; if it fails, the results computed so far are kept."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from zwang.inputs.tracing import raised
 
 
 class Listener:
-    """Calls a `progress` function. What it raises ends the work as Ctrl-C does, by a
-    `KeyboardInterrupt`, since all that a Ctrl-C must not lose is then kept as well.
+    """Calls a `progress` function. An exception in it ends the computation with a
+    `KeyboardInterrupt`, as Ctrl-C does, because everything that must survive Ctrl-C is then kept as
+    well.
 
     Args:
-        function: of the user's, or None.
+        function: the user's function, or None.
 
     Attributes:
-        failure: what the function has raised, or None.
+        failure: the exception that the function raised, or None.
     """
 
     def __init__(self, function: Callable[..., object] | None):
@@ -25,7 +26,7 @@ class Listener:
 
     @classmethod
     def of(cls, function: Callable[..., object] | None) -> Listener:
-        """A listener that calls a function; a listener is returned as it is."""
+        """Return a listener that calls a function; a listener is returned unchanged."""
         return function if isinstance(function, Listener) else cls(function)
 
     def __call__(self, *reached: float) -> None:
@@ -39,15 +40,15 @@ class Listener:
 
     @property
     def sentence(self) -> str:
-        """What the function has raised, as a part of a sentence; empty if nothing."""
+        """The exception of the function, as a part of a sentence; empty without one."""
         return "" if self.failure is None else f"progress {raised(self.failure)}"
 
     def refuse(self, what: str, kept: str) -> None:
-        """Raise if the function has failed; return if it was the user who pressed Ctrl-C.
+        """Raise if the function has failed; return if the user pressed Ctrl-C.
 
         Args:
-            what: what was being computed; it begins the sentence.
-            kept: what is kept, as a part of the sentence.
+            what: the computation; it begins the sentence.
+            kept: the results that are kept, as a part of the sentence.
         """
         if self.failure is not None:
             sentence = f"{what}: {self.sentence}{f'; {kept}' if kept else ''}."

@@ -1,4 +1,4 @@
-"""The equations that hold at a state of a model whose constraints may let go."""
+"""The equations that are active at a state of a model with inequalities or dry friction."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ class ClosedRows(Record):
 
 
 class Mode(NamedTuple):
-    """How everything that may let go is held from a state on.
+    """The active equations of all inequalities and dry frictions from a state on.
 
     Attributes:
-        model: with the equations that hold; friction that slides goes on sliding.
-        held: in words, by name.
-        on: which rows of the model as given hold, shape (m,).
-        sliding: as of `Constraints`, zero where nothing slides.
+        model: the model with these equations; friction that slides continues to slide.
+        held: mode of each, in words, by name.
+        on: which rows of the given model are active, shape (m,).
+        sliding: as in `Constraints`, zero where nothing slides.
         names: name of each row that is a gap.
-        dynamics, state: the equations of the model as given that hold, and the state.
+        dynamics, state: the active equations of the given model, and the state.
     """
 
     model: Model
@@ -67,24 +67,24 @@ class Mode(NamedTuple):
 
 @misfits_named
 def contact_mode(model: Model, q, v=None, t: float = 0.0, *, params: PyTree = None) -> Model:
-    """The model as it moves from a state on, until something opens, closes, sticks or slides: gaps
-    that are closed and friction that sticks are equations, what is open or loaded by it is left
-    out, and friction that slides goes on sliding.
+    """Return the model of the motion from a state on, until a gap opens or closes, or a friction
+    sticks or slides. Closed gaps and sticking frictions become equations, open gaps and the
+    frictions that they load are left out, and sliding friction continues to slide.
 
-    Everything that looks at one state or a short motion takes such a model:
-    `zw.analysis.linearize`, `zw.motion`, `zw.trajectory` with its gradients, code. It does not know
-    where its mode ends.
+    Every analysis of one state or a short motion takes such a model: `zw.analysis.linearize`,
+    `zw.motion`, `zw.trajectory` with its gradients, generated code. The model does not detect the
+    end of its mode.
 
     Args:
         model: the model.
-        q, v: the state, shapes (nq,) and (nv,); v is zero if left out. Where a gap closes with a
-            speed, what holds after the impact is meant.
+        q, v: the state, shapes (nq,) and (nv,); v is zero by default. If a gap closes with a
+            velocity, the mode is that after the impact.
         t: time [s].
-        params: parameters that differ from the model's, by which it is decided; the result has the
-            model's own.
+        params: parameters that differ from the model's, used to determine the mode; the result has
+            the model's own.
 
     Raises:
-        ModelError: for a state that penetrates a gap, or that no forces go on from.
+        ModelError: for a state that penetrates a gap, or from which no forces continue the motion.
 
     Example:
         >>> mode = zw.contact_mode(model, q)
@@ -98,9 +98,11 @@ def contact_mode(model: Model, q, v=None, t: float = 0.0, *, params: PyTree = No
 def mode_of(
     model: Model, q, v, t: float, params: PyTree, start_tolerance: float = ACCEPTED_VIOLATION
 ) -> Mode:
-    """The mode of a model with constraints that may let go, at a state; see `contact_mode`."""
+    """Return the mode of a model with inequalities or dry friction at a state; see
+    `contact_mode`.
+    """
     v = np.zeros(model.system.nv) if v is None else v
-    # the beginning of a motion of a second says what holds: no step of it is taken
+    # the beginning of a run of one second determines the mode; no step is taken
     asked = RunRequest(
         model=model,
         state=model.state(q, v, t, on_host=True),
@@ -134,7 +136,9 @@ def mode_of(
 def held_rows(
     flow: ConstrainedVectorField, contacts: Contacts, modes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, dict[int, str]]:
-    """Which rows hold in a mode, which slide and how, and the names of the gaps by their rows."""
+    """Return which rows are active in a mode, which slide and how, and the names of gaps by their
+    rows.
+    """
     c = flow.with_input(on_device(modes)).dynamics.constraints
     sliding = np.zeros(c.m) if c.sliding is None else np.asarray(c.sliding)
     names = dict(zip(contacts.gaps.tolist(), contacts.names, strict=False))
@@ -152,7 +156,9 @@ def _in_words(mode: float, is_gap: bool) -> str:
 def with_equations(
     model: Model, on: np.ndarray, sliding: np.ndarray, names: Mapping[int, str]
 ) -> Model:
-    """The model with equations in place of what may let go; the arguments are those of `Mode`."""
+    """Return the model with equations in place of inequalities and dry frictions. The arguments are
+    those of `Mode`.
+    """
     members: list[AbstractConstraint] = []
     kept: list[int] = []
     for c in model.constraints.members:
@@ -181,7 +187,7 @@ def with_equations(
 
 
 def without(model: Model, left_out: Callable[[AbstractConstraint], bool]) -> Model:
-    """The model without some of its constraints."""
+    """Return the model without those of its constraints for which `left_out` is true."""
     kept = [c for c in model.constraints.members if not left_out(c)]
     if len(kept) == len(model.constraints.members):
         return model

@@ -1,5 +1,5 @@
-"""What a run is watched for while it goes on: one interface for all of it, and the state of the run
-that monitors read and change.
+"""The interface of monitors, which examine a run while it is computed, and the state of the run
+that they read and change.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ from zwang.stepping.step import Progress
 from zwang.stepping.step_control import Tolerances
 
 RECENT = 8
-"""Steps before a turn that say how long the first one after it may be."""
+"""Number of steps before a mode change that determine the length of the first step after it."""
 RECENT_TURNS = 1000
-"""Turns that decide whether their instants accumulate, or chatter."""
+"""Number of mode changes that are examined for instants that accumulate, and for chatter."""
 LOOKED_BACK = 2
-"""Last parts of a run that are looked back at: a chunk, and the state after a switch."""
+"""Number of last parts of a run that are kept for later steps: a chunk, and the state after a
+switch.
+"""
 
 
 class MotionEndError(Exception):
-    """The end of a motion that cannot go on, with its `Result` and a detail for its sentence."""
+    """Ends a motion that cannot continue, with its `Result` and a detail for its sentence."""
 
     @misfits_named
     def __init__(self, result: Result, detail: str):
@@ -42,8 +44,8 @@ class Chunk(NamedTuple):
     """Steps that were taken in one call of the compiled loop.
 
     Attributes:
-        steps: they themselves.
-        moved: what the projection at the end of each has changed of y, shape (steps, n).
+        steps: the steps.
+        moved: change of y by the projection at the end of each, shape (steps, n).
         before: the steps up to their start.
         events: the event functions at the end of each, shape (steps, events).
     """
@@ -55,22 +57,22 @@ class Chunk(NamedTuple):
 
 
 class AbstractMonitor:
-    """One thing that a run is watched for. The driver (`zwang.simulation.driver.drive`) calls every
-    monitor of a run in their order; what none of them overrides does nothing.
+    """A check of a run on the host. The driver (`zwang.simulation.driver.drive`) calls all monitors
+    of a run in their order; a method that is not overridden has no effect.
     """
 
     def begin(self, run: RunState) -> None:
-        """Look at the state from which the run is to go on."""
+        """Examine the state from which the run is to continue."""
 
     def next_time(self, t: float) -> float:
-        """The instant after t that a step is to end on, beside the samples; inf if there is
-        none.
+        """Return the next instant after t at which a step has to end, other than the samples; inf
+        without one.
         """
         return np.inf
 
     def inspect(self, run: RunState, chunk: Chunk) -> bool:
-        """Judge steps before they are kept: true if they are to be taken once more, by the flow
-        that this has put into `run`.
+        """Examine steps before they are accepted. Return true if they have to be repeated with the
+        flow that this method has put into `run`.
 
         Raises:
             MotionEndError: if the motion ends within them (`RunState.end_within`).
@@ -78,52 +80,52 @@ class AbstractMonitor:
         return False
 
     def judge(self, run: RunState, chunk: Chunk, result: Result) -> Result:
-        """How the run stands after steps that are kept, from how the monitors before see it.
-        `Result.SUCCESS` lets it go on, also where steps have stopped and this has mended the cause
-        (`RunState.restart`).
+        """Return the result of the run after accepted steps, given that of the monitors before.
+        `Result.SUCCESS` lets the run continue, also where steps have stopped and this method has
+        removed the cause (`RunState.restart`).
         """
         return result
 
     def settle(self, run: RunState) -> None:
-        """Do what is due where the steps have ended, in a run that goes on."""
+        """Act on the state that the steps have reached, in a run that continues."""
 
     def end(self, run: RunState, result: Result) -> None:
         """Finish a run that has ended."""
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What the finished run records of this."""
+        """Attributes of the finished run."""
         return {}
 
     def memory(self) -> dict[str, Any]:
-        """All that later judgements depend on and the run itself does not hold, as JSON has it: a
-        run that is taken up again goes on as one that was never interrupted.
+        """Return the values that later decisions depend on and the run itself does not contain, for
+        JSON, so that a resumed run continues as if it had not been interrupted.
         """
         return {}
 
     def recall(self, memory: dict[str, Any]) -> None:
-        """Take up what `memory` gave."""
+        """Restore the values that `memory` returned."""
 
 
 @dataclasses.dataclass
 class RunState:
-    """Where a run is, and what it has left behind.
+    """State of a run, with its accepted steps.
 
     Attributes:
-        model: what moves, for names in messages.
-        flow, integrator, events, tolerances, limit: as `advance` takes them.
+        model: the model, for names in messages.
+        flow, integrator, events, tolerances, limit: arguments of `advance`.
         instants: sample times [s].
-        here: the state that is reached.
-        monitors: what the run is watched for.
-        done: number of samples that are reached.
-        parts: every accepted step; at least the last ones, where others are on the disk.
+        here: the present state.
+        monitors: monitors of the run, in order.
+        done: number of samples that were reached.
+        parts: all accepted steps; only the last ones if others are on disk.
         dropped: number of steps that are no longer in `parts`.
-        turned: every change of topology.
-        detail: what could not be switched, or which constraints end the run, or None.
+        turned: all mode changes.
+        detail: reason for a failed mode change, or the constraints that end the run, or None.
         changes: a sentence for each change of the equations.
-        engine: what the steps are compiled by, once there are any.
-        first_step: length of the first step that was tried [s].
-        start: holds the first state.
+        engine: the compiler of the steps, after the first ones.
+        first_step: length of the first attempted step [s].
+        start: contains the first state.
     """
 
     model: Model
@@ -147,46 +149,46 @@ class RunState:
 
     @property
     def t(self) -> float:
-        """Time that is reached [s]."""
+        """Present time [s]."""
         return float(self.here.t)
 
     @property
     def y(self) -> np.ndarray:
-        """(q, v) there."""
+        """(q, v) at the present time."""
         return np.asarray(self.here.y)
 
     @property
     def tried(self) -> int:
-        """Attempted steps so far."""
+        """Number of attempted steps so far."""
         return int(self.here.accepted) + int(self.here.rejected)
 
     @property
     def result(self) -> Result:
-        """How the last steps have ended: an event that ends no run is none."""
+        """Result of the last steps; an event that ends no run counts as a success."""
         result = Result(int(self.here.result))
         stops = np.asarray(self.here.fired)[: len(self.events.stops)]
         return Result.SUCCESS if result is Result.STOPPED and not np.any(stops) else result
 
     def begin(self) -> None:
-        """Count from the present state."""
+        """Count samples from the present state on."""
         self.first_step, self.done = float(self.here.h), 0
         self.keep_state()
-        # a run that is gone on with has let go of its first steps
+        # a run that is resumed has dropped its first steps
         self.start = self.start or self.parts[0]
 
     def keep(self, steps: Steps) -> None:
-        """Add steps to those that are kept."""
+        """Add accepted steps."""
         self.parts.append(steps)
         self.done += steps.samples
 
     def keep_state(self) -> None:
-        """Keep the present state, which no step ended on."""
+        """Add the present state, at which no step ended."""
         sampled = self.done < len(self.instants) and self.instants[self.done] == self.t
         held = np.asarray(self.flow.held_input(self.here.controller_state))
         self.keep(Steps.start(self.t, self.y, self.done if sampled else -1, held))
 
     def end_within(self, chunk: Chunk, count: int, result: Result, detail: str) -> NoReturn:
-        """End the run after the first `count` steps of a chunk, which are good and are kept."""
+        """End the run after the first `count` steps of a chunk, which are accepted."""
         self.keep(chunk.steps.first(count))
         last = self.last_steps()
         kept = self.dropped + sum(len(part.t) for part in self.parts) - 1
@@ -194,8 +196,8 @@ class RunState:
         raise MotionEndError(result, detail)
 
     def restart(self, h: float, **changed: object) -> None:
-        """Step on from the present state with a first step of length h: what the step controller
-        had learned belongs to the motion before.
+        """Continue from the present state with a first step of length h: what the step controller
+        has learned belongs to the motion before.
 
         Args:
             h: length of that step [s].
@@ -209,40 +211,42 @@ class RunState:
         self.here = self.here._replace(**like)
 
     def forget(self) -> None:
-        """Let go of all steps and turns but those that the next ones look back at."""
+        """Drop all steps and mode changes except those that later steps refer to."""
         count = lambda: sum(len(part.t) for part in self.parts)
         before = count()
         self.parts, self.turned = self.parts[-LOOKED_BACK:], self.turned[-RECENT_TURNS:]
         self.dropped += before - count()
 
     def last_steps(self) -> Steps:
-        """The last part with steps: a chunk in which every step was refused holds none."""
+        """Return the last part that contains steps: a chunk in which every step was rejected has
+        none.
+        """
         return next(part for part in reversed(self.parts) if len(part.t))
 
     def last_two(self) -> tuple[np.ndarray, np.ndarray]:
-        """The last two instants and states that were kept."""
+        """Return the last two accepted instants and states."""
         ends = [x for x in self.parts if len(x.t)][-2:]
         t, y = (np.concatenate([getattr(x, name)[-2:] for x in ends])[-2:] for name in "ty")
         return t[[0, -1]], y[[0, -1]]
 
     def recent_lengths(self, *added: Steps) -> np.ndarray:
-        """Lengths of the last steps since the turn before, at most `RECENT`; with those of parts
-        that are not kept yet.
+        """Return the lengths of the last steps since the last mode change, at most `RECENT`,
+        including those of parts that are not accepted yet.
         """
         last: list[np.ndarray] = []
         for part in reversed([*self.parts, *added]):
             last.insert(0, part.t)
-            began = len(part.t) and np.isnan(part.log_det[0])  # the state after that turn
+            began = len(part.t) and np.isnan(part.log_det[0])  # the state after that change
             if began or sum(map(len, last)) > RECENT:
                 break
         return np.diff(np.concatenate(last))[-RECENT:]
 
     def memory(self) -> dict[str, dict[str, Any]]:
-        """What its monitors remember, by their names."""
+        """Return the values of all monitors that have any, by their names."""
         return {type(x).__name__: held for x in self.monitors if (held := x.memory())}
 
     def recall(self, memory: dict[str, dict[str, Any]]) -> None:
-        """Let its monitors remember what `memory` gave."""
+        """Restore the values of the monitors that `memory` returned."""
         for x in self.monitors:
             if (held := memory.get(type(x).__name__)) is not None:
                 x.recall(held)

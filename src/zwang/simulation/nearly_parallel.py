@@ -1,5 +1,6 @@
-"""Rows that stay nearly parallel along a motion of a compiled program, where the default method for
-A⊕ holds them no longer. `zw.simulate` looks at them on the host (`zwang.simulation.watch`).
+"""Detection of rows that stay nearly parallel along a motion of a compiled program, which the
+default method for A⊕ then no longer satisfies. `zw.simulate` detects them on the host
+(`zwang.simulation.watch`).
 """
 
 from __future__ import annotations
@@ -23,14 +24,15 @@ from zwang.thresholds import RESOLVED
 def stays_nearly_parallel(
     dynamics: Dynamics, residual: Float[Array, ""], start: State, end: State
 ) -> Bool[Array, ""]:
-    """Whether rows are so nearly parallel at both ends of a motion that the sweeps of `Proximal`
-    leave all of what they ask for: their smallest singular value that is no redundancy is below √μ.
-    At one end alone it is that of a singular configuration, which these sweeps cross well.
+    """Return whether rows are so nearly parallel at both ends of a motion that the sweeps of
+    `Proximal` do not reduce their residual: their smallest singular value, redundant ones excluded,
+    is below √μ. Nearly parallel rows at one end only belong to a singular configuration, which the
+    sweeps cross well.
 
     Args:
         dynamics: the model's.
-        residual: the largest of the motion; where it is round-off nothing else is looked at.
-        start, end: on the constraints.
+        residual: largest residual of the motion; if it is round-off nothing else is computed.
+        start, end: satisfy the constraints.
     """
     m, method = dynamics.constraints.m, dynamics.pseudoinverse
     if not isinstance(method, Proximal) or dynamics.structure.sparse or not 1 < m <= DENSE_ROWS:
@@ -51,5 +53,5 @@ def stays_nearly_parallel(
 
 
 def is_nearly_parallel(results: np.ndarray | Array) -> bool:
-    """Whether any of the results that are known says so."""
+    """Return whether any of the concrete results is `NEARLY_PARALLEL`."""
     return is_concrete(results) and bool(np.any(results == int(Result.NEARLY_PARALLEL)))

@@ -1,4 +1,6 @@
-"""Whether a run comes to its end within the steps that it may take, and what keeps them short."""
+"""Detection of runs that would not finish within their number of steps, and of the reason why steps
+are short.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +18,22 @@ from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
 from zwang.thresholds import MARGIN
 
 MEASURED = 1024
-"""Attempted steps over which a pace is measured."""
+"""Number of attempted steps over which the pace is measured."""
 FOLLOWED = 0.01
-"""Steps are as short as a gain makes them if it decays by this exponent or more within one, and as
-a gradient does that turns by this angle [rad]."""
+"""Steps follow a gain if its error decays by this exponent or more within one step, and follow a
+gradient if it turns by this angle [rad] or more.
+"""
 AHEAD = np.geomspace(1e-3, 1e3, 61)
-"""Where a motion is looked at that has no number just ahead, in parts of its latest step."""
+"""Places at which a motion is evaluated whose functions are not finite just ahead, relative to its
+latest step.
+"""
 AROUND = 2.0 ** np.arange(-3, 7)
-"""How far to either side of its last step a run looks for a jump, in lengths of that step."""
+"""Distances to either side of the last step at which a jump is searched, in lengths of that step.
+"""
 HALVED = 30
-"""How often an interval around a jump is halved; what changes smoothly has become 1e-9 of what it
-was."""
+"""Number of bisections of an interval around a jump; a smooth change has then become 1e-9 of its
+size.
+"""
 
 NOT_SMOOTH = (
     ": end the run before it by stop=, or state the constraint by a function that is smooth there"
@@ -34,14 +41,14 @@ NOT_SMOOTH = (
 
 
 class Pace(AbstractMonitor):
-    """Gives up a run that would take far more steps than it may: steps of constant length, as
-    stability sets them to an explicit integrator in a stiff system.
+    """Ends a run that would take far more steps than it may: steps of constant length, such as
+    stability imposes on an explicit integrator in a stiff system.
 
     Attributes:
-        growth: a run whose steps become this much longer from one window to the next is still
-            finding its length.
-        most: a run is given up if the rest takes this many times the steps that are left to it.
-        hopeless: why it is no use to go on, or "".
+        growth: a run whose steps become longer by this factor from one window to the next has not
+            reached its step length yet.
+        most: a run ends if the rest takes more than this factor times its remaining steps.
+        hopeless: reason why the run cannot finish, or "".
     """
 
     growth, most = 2.0, 1e3
@@ -54,7 +61,7 @@ class Pace(AbstractMonitor):
         self.last, self.before = (run.tried, run.t), None
 
     def judge(self, run: RunState, chunk: Chunk, result: Result) -> Result:
-        # a run may be asked for without end if a condition stops it
+        # a run that a stop condition ends may have any length
         if result is not Result.SUCCESS or run.events.stops:
             return result
         self.hopeless = self._hopeless(run)
@@ -91,8 +98,8 @@ def why_short(
     law: AbstractControlLaw | None,
     not_finite: bool,
 ) -> str:
-    """What makes the steps of a run as short as they are, or what ends it where it is NaN or
-    infinite, in words; empty if it is not known.
+    """Return a sentence that states why the steps of a run are short, or which function is NaN or
+    infinite where it ends; empty if the cause is unknown.
     """
     if not_finite:
         return no_number_ahead(dynamics, t, y, step)
@@ -102,7 +109,7 @@ def why_short(
 
 
 def stiff_gain(law: AbstractControlLaw | None, step: float) -> str:
-    """The gain that keeps steps as short as they are, in words; empty if none does."""
+    """Return a sentence about the gain that keeps steps short; empty if none does."""
     rates = {} if law is None else law.decay_rates()
     name = max(rates, key=rates.__getitem__, default="")
     if not name or not rates[name] * step > FOLLOWED:
@@ -114,8 +121,8 @@ def stiff_gain(law: AbstractControlLaw | None, step: float) -> str:
 
 
 def turning_rows(dynamics: Dynamics, t: np.ndarray, y: np.ndarray, step: float) -> str:
-    """Which constraint turns its gradient so quickly that steps follow it, in words; empty if none
-    does, as in a stiff system.
+    """Return a sentence about the constraint whose gradient turns so quickly that steps follow it;
+    empty if none does, as in a stiff system.
 
     Args:
         dynamics: the equation of motion.
@@ -142,15 +149,17 @@ def turning_rows(dynamics: Dynamics, t: np.ndarray, y: np.ndarray, step: float) 
 
 
 def no_number_ahead(dynamics: Dynamics, t: np.ndarray, y: np.ndarray, step: float) -> str:
-    """Which function is NaN or infinite at the last state, or has no derivative where its velocity
-    leads within a few steps, in words; empty if none is. The arguments are those of `turning_rows`.
+    """Return a sentence about a function that is NaN or infinite at the last state, or has no
+    derivative at a place that its velocity reaches within a few steps; empty if none is. The
+    arguments are those of `turning_rows`.
     """
     if dynamics.structure.sparse or not np.all(np.isfinite(y)):
         return ""
     nq = dynamics.system.nq
     before, last = y[:, nq:]
-    # the last step may have landed before or behind a jump, which takes the velocity across it
-    # away; where it was taken before too, its direction is left, and the speed of the last step
+    # The last step may have ended just before or behind a jump, which removes the velocity across
+    # it. If the velocity before was affected as well, its direction and the speed of the last step
+    # remain.
     way = [last, before, -before]
     if (speed := float(np.linalg.norm(before))) > 0 and t[1] > t[0]:
         across = before * (float(np.linalg.norm(y[1, :nq] - y[0, :nq])) / (t[1] - t[0]) / speed)
@@ -162,13 +171,13 @@ def no_number_ahead(dynamics: Dynamics, t: np.ndarray, y: np.ndarray, step: floa
 def _no_number_along(
     dynamics: Dynamics, t: np.ndarray, y: np.ndarray, v: np.ndarray, step: float
 ) -> str:
-    """The same from the last state with a velocity."""
+    """Return the sentence of `no_number_ahead` for one velocity at the last state."""
     c, now, q = dynamics.constraints, float(t[-1]), y[-1, : dynamics.system.nq]
 
     def at(ahead: float):
         return evaluate(dynamics, host_state(moved(dynamics, q, ahead * v, now), v, now + ahead))
 
-    # a unit row that changes by this much across the last of these intervals jumps there
+    # a unit row that changes by more than this across the last interval is discontinuous there
     jump, places, rows = 0.5, (0.0, *(step * AHEAD)), []
     for ahead in places:
         found = at(ahead)
@@ -199,7 +208,7 @@ def _no_number_along(
 
 
 def _no_number(dynamics: Dynamics, at: ModelEvaluation) -> str:
-    """Which function is NaN or infinite at a state, in words; empty if none is."""
+    """Return a sentence about a function that is NaN or infinite at a state; empty if none is."""
     c, names = dynamics.constraints, dynamics.system.velocities
     A = rows_of(at.A)
     finite = np.isfinite(abs(A) @ np.ones(len(names))) if c.m else np.ones(0, bool)
@@ -218,18 +227,18 @@ def _no_number(dynamics: Dynamics, at: ModelEvaluation) -> str:
 
 
 def _unit_rows(dynamics: Dynamics, at: ModelEvaluation) -> np.ndarray:
-    """Rows of A at unit length in the metric of M⁻¹."""
+    """Return the rows of A at unit length in the metric of M⁻¹."""
     A, metric = rows_of(at.A), metric_of(at.M, at.A, dynamics.singular_mass)
     return np.asarray(metric.rows(A).C)
 
 
 def jumping_force(dynamics: Dynamics, t: np.ndarray, y: np.ndarray) -> str:
-    """Which force jumps about where a run has ended, in words; empty if none does.
+    """Return a sentence about a force that jumps near the end of a run; empty if none does.
 
     Args:
         dynamics: the equation of motion.
-        t, y: the last two instants and states, shapes (2,) and (2, n); beside them the motion is
-            taken for a straight line.
+        t, y: the last two instants and states, shapes (2,) and (2, n); outside their interval the
+            motion is extrapolated along a straight line.
     """
     system = dynamics.system
 

@@ -1,6 +1,6 @@
-"""Parameters by name in a nested dictionary: `length`, `mass[1]`, `springs.slide.damping`; and by
-the names that people know, `crank.mass` for the mass of the body `crank`, `speed` for a parameter
-of a mechanism's formulas. The same names hold for `--set`, `zw.fit`, `zw.batch` and `zw.sweep`.
+"""Names of parameters in a nested dictionary: `length`, `mass[1]`, `springs.slide.damping`; and
+their common names, `crank.mass` for the mass of the body `crank`, `speed` for a parameter of a
+mechanism's formulas. `--set`, `zw.fit`, `zw.batch` and `zw.sweep` use the same names.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from zwang.inputs.arguments import shown
 from zwang.inputs.suggestions import did_you_mean
 
 FORMULAS = "parameters"
-"""Group of a mechanism's parameters that its formulas know by name."""
+"""Group of those parameters of a mechanism that its formulas refer to by name."""
 
 
 def place_of(model: Model, name: str) -> str:
-    """Where in the model's parameters a name is: `crank.mass` → `mass[0]`.
+    """Return the place in the model's parameters to which a name refers: `crank.mass` → `mass[0]`.
 
     Raises:
-        ModelError: for a name of nothing, with those that are close to it.
+        ModelError: for an unknown name; the message lists similar ones.
     """
     params = model.params
     keys, index = _parts(name)
@@ -35,7 +35,7 @@ def place_of(model: Model, name: str) -> str:
         return f"{FORMULAS}.{name}"
     for parameter, entries, _ in model.system.parameters:
         for i, entry in enumerate(entries):
-            # both orders, as people say either
+            # both orders are common
             if ".".join(keys) in (f"{entry}.{parameter}", f"{parameter}.{entry}"):
                 return f"{parameter}[{','.join(map(str, (i, *index)))}]"
     known = known_names(model)
@@ -43,7 +43,7 @@ def place_of(model: Model, name: str) -> str:
 
 
 def known_names(model: Model) -> list[str]:
-    """Every name of a parameter, those that people know first."""
+    """Return all names of parameters, common names first."""
     known = [
         f"{e}.{parameter}" for parameter, entries, _ in model.system.parameters for e in entries
     ]
@@ -51,26 +51,26 @@ def known_names(model: Model) -> list[str]:
 
 
 def unit_of(model: Model, name: str) -> str:
-    """Unit of a parameter; empty where the model does not say it."""
+    """Return the unit of a parameter; empty if the model does not state it."""
     place = _parts(place_of(model, name))[0][0]
     return next((unit for parameter, _, unit in model.system.parameters if parameter == place), "")
 
 
 def read_of(model: Model, name: str) -> Array:
-    """A parameter of a model by any of its names."""
+    """Return a parameter of a model by any of its names."""
     return read(model.params, place_of(model, name))
 
 
 def written(model: Model, values: Mapping[str, Array]) -> PyTree:
-    """The parameters of a model with some of them replaced, each by any of its names."""
+    """Return the parameters of a model with some of them replaced, each by any of its names."""
     return write(model.params, {place_of(model, name): value for name, value in values.items()})
 
 
 def read(params: PyTree, name: str) -> Array:
-    """The number or array of that name.
+    """Return the number or array with a name.
 
     Raises:
-        ModelError: if there is none, with those that there are.
+        ModelError: for an unknown name; the message lists the known ones.
     """
     keys, index = _parts(name)
     value = params
@@ -94,7 +94,7 @@ def read(params: PyTree, name: str) -> Array:
 
 
 def write(params: PyTree, values: Mapping[str, Array]) -> PyTree:
-    """The parameters with some of them replaced."""
+    """Return the parameters with some of them replaced."""
     for name, value in values.items():
         keys, index = _parts(name)
         params = _replaced(params, keys, index, value)
@@ -102,7 +102,7 @@ def write(params: PyTree, values: Mapping[str, Array]) -> PyTree:
 
 
 def names(params: PyTree) -> list[str]:
-    """Names of all numbers and arrays of a nested dictionary."""
+    """Return the names of all numbers and arrays of a nested dictionary."""
     if not isinstance(params, Mapping):
         return []
     return [
@@ -119,7 +119,7 @@ def _replaced(params, keys, index, value):
 
 
 def _parts(name: str) -> tuple[list[str], tuple[int, ...]]:
-    """`a.b[0, 1]` as (["a", "b"], (0, 1))."""
+    """Split a name: `a.b[0, 1]` → (["a", "b"], (0, 1))."""
     found = re.fullmatch(r"([^\[\]]+)(?:\[(\d+(?:\s*,\s*\d+)*)\])?", str(name))
     if found is None:
         raise ModelError(

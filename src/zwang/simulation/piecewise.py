@@ -1,5 +1,5 @@
-"""A run in pieces, between which its applied force and its parameters may be changed, and whose
-state is read after each: what a program that couples simulations needs.
+"""A run in pieces for co-simulation: between two pieces its applied force and its parameters may be
+changed, and after each piece its state is read.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from zwang.thresholds import DEFAULT_RTOL
 
 
 class AppliedForce(Record):
-    """F with a force from outside added, which is an array, so that another one compiles nothing.
+    """F plus an external force, which is an array, so that another value needs no compilation.
 
     Attributes:
         force: the system's own, `(q, v, t, p)` → F.
@@ -49,11 +49,11 @@ class AppliedForce(Record):
 
 
 class Observed(NamedTuple):
-    """What is known at the end of a piece.
+    """Quantities at the end of a piece.
 
     Attributes:
         rate: q̇, shape (nq,); acceleration: v̇, shape (nv,).
-        constraint_force: what the constraints add to F, shape (nv,).
+        constraint_force: generalized constraint force, which adds to F, shape (nv,).
         control: u, shape (nu,).
         violation: largest residual of the constraints at position and velocity level.
     """
@@ -66,7 +66,7 @@ class Observed(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """All that a run in pieces depends on from here on."""
+    """Everything that the further course of a run in pieces depends on."""
 
     here: Progress
     flow: ConstrainedVectorField
@@ -76,16 +76,16 @@ class Snapshot(NamedTuple):
 
 
 class PiecewiseRun:
-    """A run that is taken forward piece by piece, as `zw.simulate` takes it in one.
+    """A run that advances piece by piece; `zw.simulate` computes the same run in one call.
 
-    Sampled controllers keep their instants and switches their positions from piece to piece.
+    Sampled controllers keep their instants, and switches their positions, from piece to piece.
 
     Args:
         model: the model.
-        q0, v0: start, shapes (nq,) and (nv,), moved onto the constraints.
+        q0, v0: start, shapes (nq,) and (nv,), projected onto the constraints.
         t0: initial time [s].
         params: parameters that differ from the model's.
-        applied: force added to F, shape (nv,); a sampled controller does not know of it.
+        applied: force added to F, shape (nv,); a sampled controller does not take it into account.
         rtol, atol, loop, switches, integrator, step, longest_step: as in `zw.simulate`.
 
     Raises:
@@ -129,7 +129,7 @@ class PiecewiseRun:
             integrator=Dopri8() if integrator is None else integrator,
             step=step,
             longest_step=longest_step,
-            # it is given coordinate by coordinate, and moved onto the constraints from anywhere
+            # the start is given coordinate by coordinate, and projected however far it is off
             start_tolerance=1.0,
             max_steps=2**62,
         )
@@ -137,23 +137,23 @@ class PiecewiseRun:
 
     @property
     def t(self) -> float:
-        """Time that was reached [s]."""
+        """Present time [s]."""
         return self._run.t
 
     @property
     def q(self) -> np.ndarray:
-        """Coordinates there, shape (nq,)."""
+        """Present coordinates, shape (nq,)."""
         return self._run.y[: self.model.system.nq]
 
     @property
     def v(self) -> np.ndarray:
-        """Velocities there, shape (nv,)."""
+        """Present velocities, shape (nv,)."""
         return self._run.y[self.model.system.nq :]
 
     def change(self, *, applied=None, params: PyTree = None) -> None:
-        """Another applied force, or other parameters, from here on.
+        """Change the applied force or the parameters from now on.
 
-        The parameters that a sampled controller believes stay as they were.
+        The parameters with which a sampled controller computes remain unchanged.
         """
         flow = self._run.flow
         if applied is not None:
@@ -174,10 +174,10 @@ class PiecewiseRun:
                     raise self._stopped(end.result, end.detail) from None
 
     def advance(self, duration: float) -> None:
-        """Step on for some time [s].
+        """Advance by some time [s].
 
         Raises:
-            SimulationError: if the motion does not get there; where it stopped is then the state.
+            SimulationError: if the motion ends before; its end is then the present state.
         """
         duration = number(duration, "PiecewiseRun: duration", least=0, unit="s")
         if duration == 0:
@@ -190,7 +190,7 @@ class PiecewiseRun:
             raise self._stopped(result, run.detail)
 
     def _stopped(self, result: Result, detail: str | None) -> SimulationError:
-        """The exception of a motion that does not go on from where it is."""
+        """Return the exception of a motion that cannot continue from the present state."""
         why = f": {detail}" if detail else ""
         said = result.said_of(type(self._run.integrator).__name__)
         return SimulationError(
@@ -198,7 +198,7 @@ class PiecewiseRun:
         )
 
     def observed(self) -> Observed:
-        """Rates, forces, control and violation at the state that was reached."""
+        """Return rates, forces, control and violation at the present state."""
         flow = self._run.flow
         held = host_array(flow.held_input(self._run.here.controller_state))
         dynamics = flow.with_input(held).dynamics
@@ -216,19 +216,21 @@ class PiecewiseRun:
         )
 
     def _control(self, at: ModelEvaluation, held: Array) -> np.ndarray:
-        """u: what a sampler holds, or what the control law chooses here."""
+        """Return u: the value that a sampler holds, or that of the control law at the present
+        state.
+        """
         if at.control is None:
             return np.zeros(0)
         return np.asarray(at.control.u if self._run.flow.sampler is None else held)
 
     def saved(self) -> Snapshot:
-        """Where the run is, to be taken up again by `restore`."""
+        """Return the state of the run for `restore`."""
         run = self._run
         lists = tuple(run.parts), tuple(run.turned)
         return Snapshot(run.here, run.flow, *lists, run.memory())
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go back to where `saved` was called."""
+        """Return to the state in which `saved` was called."""
         run = self._run
         run.here, run.flow = snapshot.here, snapshot.flow
         run.parts, run.turned = list(snapshot.parts), list(snapshot.turned)

@@ -1,6 +1,7 @@
-"""A start on its constraints, and the scales of a motion, inside a compiled program.
+"""Projection of a start onto its constraints, and the scales of a motion, inside a compiled
+program.
 
-`zw.simulate` finds both on the host (`zwang.dynamics.placement`).
+`zw.simulate` computes both on the host (`zwang.dynamics.placement`).
 """
 
 from __future__ import annotations
@@ -46,15 +47,16 @@ from zwang.simulation.differentiable import corrected, position_violation
 from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, SHORT_WAY
 
 TANGENT = 6
-"""Directions of motion, drawn at random, on whose pairs the form of a row that vanishes is
-evaluated."""
+"""Number of random directions of motion on whose pairs the quadratic form of a vanishing row is
+evaluated.
+"""
 
 
 def placed(
     dynamics: Dynamics, given: State, target: Float[Array, ""]
 ) -> tuple[State, Float[Array, ""]]:
-    """The start on its constraints, and the violation that it had: of position, or of velocity
-    relative to the speed.
+    """Return the start projected onto its constraints, and its violation before: the larger one of
+    position and of velocity relative to the speed.
     """
     if not dynamics.constraints.m:
         return given, jnp.zeros(())
@@ -69,7 +71,7 @@ def placed(
         position_violation(fixed, at),
         jnp.where(slip > 0, slip / jnp.maximum(speed, 1e-300), 0.0),
     )
-    # a start has no error of a step that could be projected along
+    # a start has no integration error that would have to be projected
     nothing = (jnp.zeros_like(at.q), jnp.zeros_like(at.v))
     found = Projection().project_step(fixed, at, nothing, target).state
     s = State(
@@ -81,13 +83,13 @@ def placed(
 
 
 class Measured(NamedTuple):
-    """What is known of a start as it is given.
+    """Properties of a start as given.
 
     Attributes:
         scales: typical row lengths and curvature.
         massive: whether M, or `M + AᵀDA` where it may be singular, is positive definite.
-        beyond: whether masses, rows, coordinates, velocities or forces are of a size that float64
-            cannot compute with; `zwang.dynamics.number_range` names it.
+        beyond: whether masses, rows, coordinates, velocities or forces have sizes with which
+            float64 cannot compute; `zwang.dynamics.number_range` names them.
     """
 
     scales: Scales
@@ -96,14 +98,15 @@ class Measured(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """What is measured at a state or beside it; `curved` and `far` count at the state itself.
+    """Measurements at a state or at one of its neighbours; `curved` and `far` are used at the state
+    only.
 
     Attributes:
         A, mass: evaluated there.
         length: of the rows, shape (m,).
         curved: `wᵀHᵢw` of the directions, shape (8, m).
         extent: of the motion.
-        far: whether the neighbours have a say.
+        far: whether the neighbours are taken into account.
     """
 
     A: Matrix
@@ -115,8 +118,8 @@ class _Place(NamedTuple):
 
 
 def measured(dynamics: Dynamics, s: State, span: Float[Array, ""]) -> Measured:
-    """`zwang.dynamics.scales.measure` inside a program. The state and its neighbours are turns of
-    one loop, so that the model's functions are compiled once for all of them.
+    """Compute `zwang.dynamics.scales.measure` inside a program. The state and its neighbours are
+    iterations of one loop, so that the model's functions are compiled once for all of them.
     """
     force = functions.force(dynamics.system, s.q, s.v, s.t, dynamics.p)
     look = functools.partial(_looked, dynamics, s, span, force)
@@ -144,7 +147,9 @@ def measured(dynamics: Dynamics, s: State, span: Float[Array, ""]) -> Measured:
 
 
 def _looked(dynamics: Dynamics, s: State, span, force, dq, sign) -> tuple[Array, _Place]:
-    """One turn of the loop of `measured`: the step to the neighbours, and what is at one place."""
+    """Take one iteration of the loop of `measured`: the step to the neighbours, and the
+    measurements at one place.
+    """
     q = jnp.where(sign == 0, s.q, dynamics.move(s, sign * dq))
     s = State(q, s.v, s.t)
     A = dynamics.matrix(s)
@@ -168,19 +173,19 @@ def _looked(dynamics: Dynamics, s: State, span, force, dq, sign) -> tuple[Array,
 
 
 def _with_lengths(dynamics: Dynamics, length: Float[Array, " m"]) -> Dynamics:
-    """The dynamics with rows of these lengths."""
+    """Return the dynamics with rows of these lengths."""
     return dataclasses.replace(dynamics, scales=Scales(length, jnp.zeros(()), jnp.zeros(())))
 
 
 def judged(dynamics: Dynamics, s: State) -> tuple[Bool[Array, ""], Bool[Array, ""]]:
-    """Whether a row that vanishes at a start is a squared constraint or an isolated point: its
-    second-order form has one sign on what the other rows allow (`zwang.dynamics.consistency`).
-    And whether the start is at rest with an acceleration that no motion has
-    (`zwang.dynamics.leaving`); with a control law or a drive at work that is not looked for.
+    """Return two checks of a start. The first: a row that vanishes there is a squared constraint or
+    an isolated point, because its second-order form has one sign on the motions that the other rows
+    allow (`zwang.dynamics.consistency`). The second: the start is at rest with an acceleration that
+    no motion has (`zwang.dynamics.leaving`); it is omitted if a control law or a drive acts.
 
-    The form is looked at on the planes of `TANGENT` directions, which decides where the others
-    leave two directions of motion or fewer. A form that has one sign on every plane and yet two
-    signs between them is taken for one of one sign; `zw.simulate` looks at all of it.
+    The form is evaluated on the planes of `TANGENT` directions, which is decisive where the other
+    rows leave two directions of motion or fewer. A form with one sign on every plane, but two signs
+    between them, is taken to have one sign; `zw.simulate` examines the whole form.
     """
     c, no = dynamics.constraints, jnp.asarray(False)
     if not len(c.velocity_rows):
@@ -212,7 +217,7 @@ def judged(dynamics: Dynamics, s: State) -> tuple[Bool[Array, ""], Bool[Array, "
         present = jnp.max(jnp.abs(single), axis=0) > small
         two_signs = jnp.any(single > small, axis=0) & jnp.any(single < -small, axis=0)
         saddle = jnp.any(single[i] * single[j] - mixed**2 < -small * jnp.abs(size).max(0), axis=0)
-        # the acceleration of a driven start has a part of its own that no form shows
+        # the acceleration of a driven start has a part that no form shows
         driven = jnp.any(jnp.abs(still) > ALL_BUT_ZERO * pushed * length[c.velocity_rows])
         typical = jnp.max(jnp.abs(size), axis=0) * square(w) / jnp.mean(jax.vmap(square)(drawn))
         r = jnp.zeros(c.m).at[c.velocity_rows].set(form[-1])
@@ -221,12 +226,12 @@ def judged(dynamics: Dynamics, s: State) -> tuple[Bool[Array, ""], Bool[Array, "
         between = slow & ~driven & (jnp.max(jnp.abs(left)) > beside)
         return jnp.any(gone & present & ~two_signs & ~saddle), between
 
-    # of a batch it is computed only if any member has such a row, or is at rest
+    # in a batch it is computed only if any member has such a row, or is at rest
     return jax.lax.cond(for_any_member(jnp.any(gone) | slow), looked_at, lambda: (no, no))
 
 
 def _of_typical_length(dynamics: Dynamics, s: State, A, length) -> Float[Array, " m"]:
-    """`zwang.dynamics.number_range.of_typical_length` inside a program."""
+    """Compute `zwang.dynamics.number_range.of_typical_length` inside a program."""
     short = (length > 0) & ~(length > ABSENT * jnp.max(length))
     kin = round_off_of_kin(jnp, dynamics.constraints, A)
     keep = lambda: jnp.where(short & ~_acts(dynamics, s, A), 0.0, length)
@@ -234,7 +239,7 @@ def _of_typical_length(dynamics: Dynamics, s: State, A, length) -> Float[Array, 
 
 
 def _acts(dynamics: Dynamics, s: State, A) -> Bool[Array, " m"]:
-    """Which rows have a gradient that gives the change of their residual
+    """Return which rows have a gradient that agrees with the change of their residual
     (`zwang.dynamics.number_range.acting_rows`).
     """
     c = dynamics.constraints

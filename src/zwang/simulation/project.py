@@ -1,4 +1,4 @@
-"""States put onto the constraints inside programs of users: a layer whose results are exact."""
+"""Projection of states onto the constraints inside users' programs, with exact derivatives."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def project(
     params: PyTree = None,
     corrections: int = 8,
 ) -> State:
-    """Put a state onto the constraints, as a function to differentiate.
+    """Project a state onto the constraints by a differentiable function.
 
         q ← q ⊖ A⊕φ,    v ← v − A⊕ψ,    a few times
 
-    Each correction is the least one in the metric of M, whatever the rank of A. Nothing here
-    depends on data, so that `jit`, `vmap` and derivatives of both modes pass, and the derivative is
-    that of what is computed: as the last layer of a network it gives configurations that close to
-    round-off. `zw.consistent_state` iterates until the nearest state is found and says what it
-    moved.
+    Each correction is the smallest one in the metric of M, whatever the rank of A. Control flow
+    does not depend on data, so that `jit`, `vmap` and both derivative modes work, and the
+    derivative is that of the computed result. As the last layer of a network it gives
+    configurations that satisfy the constraints up to round-off. `zw.consistent_state` iterates
+    until it has found the nearest state, and reports the changes.
 
     Args:
         model: the model.
@@ -48,8 +48,8 @@ def project(
         corrections: number of corrections.
 
     Returns:
-        The `State` q, v, t. Inside `jit`, `vmap` and `grad` it is NaN where the corrections have
-        not converged.
+        The `State` q, v, t. Inside `jit`, `vmap` and `grad` it is NaN if the corrections have not
+        converged.
 
     Raises:
         ModelError: if the corrections do not converge from q, outside of these.

@@ -1,4 +1,4 @@
-"""How far a run is, as its progress says it."""
+"""Progress of a run."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
 
 
 class Reached(float):
-    """The part of a run that is done, from 0 to 1, and what else there is to say of it.
+    """The completed fraction of a run, from 0 to 1, with further values.
 
     Attributes:
-        time: simulated time that was reached [s].
-        speed: simulated time per second of this process, lately.
-        violation: largest dimensionless position violation that a step has left so far.
-        left: seconds that the rest takes at this speed; NaN before it is known.
+        time: simulated time so far [s].
+        speed: recent simulated time per second of wall-clock time.
+        violation: largest dimensionless position violation after a step so far.
+        left: estimated remaining wall-clock time at this speed [s]; NaN while it is unknown.
     """
 
     time: float
@@ -34,13 +34,13 @@ class Reached(float):
 
 
 class Clock(AbstractMonitor):
-    """Tells a function how far the run is, after each chunk of steps.
+    """Reports the progress of the run to a function after each chunk of steps.
 
     Args:
         progress: called with a `Reached`.
 
     Attributes:
-        window: time of the latest steps, at least, that a speed is measured over [s].
+        window: shortest wall-clock time of latest steps over which the speed is measured [s].
     """
 
     window = 5.0
@@ -49,8 +49,8 @@ class Clock(AbstractMonitor):
         self.progress, self._violation = progress, 0.0
 
     def begin(self, run: RunState) -> None:
-        # (clock, simulated time) that the speed is measured from, and that it will be next; a run
-        # that is resumed is at a later time than its start
+        # (clock, simulated time) from which the speed is measured, and from which it will be
+        # measured next; a resumed run begins at a later time than its start
         self._marks = [(time.perf_counter(), run.t)] * 2
         self._first = True
 
@@ -60,7 +60,7 @@ class Clock(AbstractMonitor):
         t, start, end, now = run.t, run.start.t0, float(run.instants[-1]), time.perf_counter()
         (since, at), (latest, _) = self._marks
         speed = (t - at) / max(now - since, 1e-9)
-        # what was compiled before the first steps says nothing of the others
+        # the first steps include compilation, which is not representative
         if self._first or now > latest + self.window:
             self._marks = [(now, t)] * 2 if self._first else [self._marks[1], (now, t)]
             self._first = False

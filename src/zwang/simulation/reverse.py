@@ -1,9 +1,9 @@
-"""A sentence in place of JAX's error where a trajectory is differentiated in a mode that it was not
-asked for.
+"""A clear error in place of JAX's where a trajectory is differentiated in reverse mode without
+`gradient='reverse'`.
 
-A loop of unknown length can be followed forward and not backward. JAX finds that out while it goes
-backward, long after `zw.trajectory` has returned, so that no error can be caught there. The results
-therefore pass through an identity that knows what to say when it is reversed.
+A loop of unknown length can be differentiated forward, but not backward. JAX detects this during
+the backward pass, long after `zw.trajectory` has returned, so that no error can be caught there.
+The results therefore pass through an identity that raises the error when it is transposed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _identity_p = Primitive("zwang_forward_only")
 
 
 def forward_only(tree: T) -> T:
-    """The same arrays, which raise a `ModelError` where they are differentiated backward."""
+    """Return the same arrays, which raise a `ModelError` if they are differentiated backward."""
     moves = lambda x: is_array(x) and jnp.issubdtype(x.dtype, jnp.inexact)
     bound = lambda x: _identity_p.bind(x) if moves(x) else x
     return jax.tree_util.tree_map(bound, tree)

@@ -1,4 +1,4 @@
-"""What a run begins with: its vector field, its first state, and what ends or switches it."""
+"""Setup of a run: its vector field, its first state, its events and its monitors."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from zwang.thresholds import LAST_DIGIT
 
 @dataclasses.dataclass(frozen=True)
 class RunRequest:
-    """The motion that was asked for: the arguments of `simulate`, with its defaults.
+    """Arguments of `simulate`, with its defaults.
 
     Attributes:
         state: the start as given.
@@ -81,7 +81,7 @@ class RunRequest:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What a run records of it."""
+        """Attributes that a run records of its arguments."""
         formulation, longest = self.formulation, self.longest_step
         return {
             "step": "adaptive" if self.step is None else float(self.step),
@@ -100,16 +100,16 @@ class RunSetup:
 
     Attributes:
         flow: the motion as a vector field, with the scales that were measured at the start.
-        tolerances: how exactly steps are taken.
-        switching: the switches, or None.
-        events: what ends the run or switches a constraint; `conditions` are their names.
-        start: what is known of the start as given.
-        placed: whether the run begins where that was projected to, and not as it was given.
+        tolerances: tolerances of a step.
+        switching: switches, gaps and dry frictions, or None.
+        events: events that end the run or change a mode; `conditions` are their names.
+        start: result of the check and projection of the start.
+        placed: whether the run begins at the projected start, not at the given one.
         changeable: whether the method for A⊕ may be changed along the run.
-        change: how it was changed already, or "".
-        branch: which branch of several a start at rest leaves on, or "".
+        change: sentence about a change that was made already, or "".
+        branch: sentence about the branch on which a start at rest leaves, or "".
         here: the first state.
-        asked: the motion that was asked for.
+        asked: the arguments.
     """
 
     flow: ConstrainedVectorField
@@ -128,12 +128,12 @@ class RunSetup:
     def run(
         self, progress: Callable[[Reached], None], *further: AbstractMonitor, model: Model
     ) -> RunState:
-        """The run before its first step, with all that it is watched for.
+        """Return the run before its first step, with its monitors.
 
         Args:
             progress: called with a `Reached` after each chunk of steps.
             further: monitors in addition to those of every run.
-            model: whose names are used in messages.
+            model: the model whose names are used in messages.
         """
         asked, pace = self.asked, Pace()
         return RunState(
@@ -163,7 +163,7 @@ class RunSetup:
 
     @property
     def _turning(self) -> tuple[AbstractMonitor, ...]:
-        """What changes how rows are held."""
+        """The monitor that changes modes, if there is one."""
         if self.switching is None:
             return ()
         contacts, step = self.switching.contacts, self.asked.step
@@ -173,7 +173,7 @@ class RunSetup:
 
 
 def set_up(asked: RunRequest) -> RunSetup:
-    """Measure, judge and place the start, and tie what moves to what watches it."""
+    """Measure, check and project the start, and create the flow, its events and its tolerances."""
     model, state, step = asked.model, asked.state, asked.step
     dynamics = model.dynamics(
         asked.params,
@@ -190,16 +190,16 @@ def set_up(asked: RunRequest) -> RunSetup:
     switching = _switching(asked)
     dynamics, sampler = _closed(model, dynamics, asked.loop, float(state.t))
     dynamics = dynamics if switching is None else switching.begun(dynamics)
-    # only the values at the start tell whether M is singular, and then all that follows needs it
-    # augmented; a method that moves momenta needs M itself, which has no error estimate
+    # Whether M is singular is known only from its values at the start, and everything that follows
+    # then needs it augmented. A method that moves momenta needs M itself; it has no error estimate.
     dynamics = with_mass(model, dynamics, state, light=asked.integrator.estimates)
     start = checked_start(model, dynamics, state, asked.start_tolerance, asked.params, asked.span)
-    # a run that drifts on purpose, or may start anywhere, starts exactly as it was given
+    # a run that drifts on purpose, or may start anywhere, starts exactly as given
     placed = isinstance(asked.drift, Projection) and asked.start_tolerance < np.inf
     branch = ""
     if placed:
         start, branch = onto_branch(model, dynamics, start, asked.span)
-    # a method that was asked for is not replaced by another one
+    # a method that the user has chosen is not replaced
     chosen = asked.pseudoinverse is not None or asked.formulation is not None
     changeable = not chosen and not dynamics.structure.sparse
     dynamics, change = suited(dynamics, start.verdict) if changeable else (dynamics, "")
@@ -213,7 +213,7 @@ def set_up(asked: RunRequest) -> RunSetup:
     tolerances = tolerances._replace(accept=host_array(accept))
     turns = () if switching is None else switching.conditions
     contacts = None if switching is None else switching.contacts
-    # a method that gives impulses at the end of every step locates no instants
+    # a method that computes impulses at the end of every step locates no events
     located = contacts is not None and not asked.integrator.impulsive
     loose = contacts.names if contacts is not None and located else []
     if contacts is not None:
@@ -222,7 +222,7 @@ def set_up(asked: RunRequest) -> RunSetup:
     events = Events(tuple(s.function for s in asked.stop), turns, len(loose), *lengths)
     names = [s.name for s in asked.stop], [s.constraint for s in asked.switches], loose
     conditions = conditions_of(events, *names)
-    # far below any time of the motion: the controller lengthens it tenfold a step
+    # far below any time scale of the motion: the controller lengthens it tenfold per step
     first = 1e-4 * asked.span / max(len(asked.instants) - 1, 100) if step is None else step
     here = _first_state(flow, events, switching, state, first)
     refuse_undefined(here, conditions)
@@ -245,13 +245,13 @@ def set_up(asked: RunRequest) -> RunSetup:
 def _flow(
     dynamics: Dynamics, drift: AbstractDrift, start: Start, sampler: AbstractSampler | None
 ) -> ConstrainedVectorField:
-    """The motion with the scales that were measured at the start."""
+    """Return the motion with the scales that were measured at the start."""
     dynamics = replace(dynamics, scales=start.scales)
     floor = start.placement.violation_after
-    # violation [dimensionless] below which a projection stops: round-off of a mechanism that sits
-    # near its origin
+    # violation [dimensionless] below which a projection stops: round-off of a mechanism near its
+    # origin
     target = max(LAST_DIGIT, 2 * floor if np.isfinite(floor) else 0.0)
-    if drift is not PROJECTION:  # other gains compile nothing
+    if drift is not PROJECTION:  # other gains need no compilation
         drift = jax.tree_util.tree_map(
             lambda x: host_array(x) if isinstance(x, float) else x, drift
         )
@@ -265,7 +265,7 @@ def _first_state(
     state: State,
     first: float,
 ) -> Progress:
-    """Where a run is before its first step."""
+    """Return the state of a run before its first step."""
     y0 = host_array(np.concatenate([state.q, state.v]))
     if switching is not None:
         controller_state = switching.start
@@ -280,7 +280,9 @@ def _first_state(
 def _closed(
     model: Model, dynamics: Dynamics, loop: AbstractLoop | None, t0: float
 ) -> tuple[Dynamics, AbstractSampler | None]:
-    """The dynamics with the control that really acts, and what changes it along the run."""
+    """Return the dynamics with the control that acts, and the sampler that changes it along the
+    run.
+    """
     if loop is not None:
         if model.servo is None:
             raise ModelError(
@@ -294,7 +296,9 @@ def _closed(
 
 
 def _switching(asked: RunRequest) -> Switching | None:
-    """The switches, gaps and dry frictions of a run, if they fit the rest of it."""
+    """Return the switches, gaps and dry frictions of a run after checking that its other arguments
+    allow them.
+    """
     model, loop, formulation = asked.model, asked.loop, asked.formulation
     expected = "zw.Switch(constraint, on=..., off=...)"
     switches = items(asked.switches, Switch, "switches", expected)

@@ -1,4 +1,4 @@
-"""Sample times of a run and of a trajectory, and the steps of fixed length between them."""
+"""Sample times of a run and of a trajectory, and the grid of steps of fixed length between them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from zwang.thresholds import LARGEST_SIZE, LEAST_SIZE, RESOLVED
 
 
 def run_times(duration, times, samples, t0: float) -> np.ndarray:
-    """Sample times of a run that begins at t0: `times` as given, or `samples` over `duration`."""
+    """Return the sample times of a run that begins at t0: `times` as given, or `samples` over
+    `duration`.
+    """
     if (duration is None) == (times is None):
         raise ModelError(
             "simulate needs either duration (s) or times (increasing instants, s), and not both."
         )
     if times is None:
         duration = number(duration, "duration", above=0, most=LARGEST_SIZE, unit="s")
-        # sample times of one run; their states alone would fill the memory beyond it
+        # maximum number of sample times; the states of more samples would not fit into memory
         samples = count(samples, "samples", least=2, most=100_000_000)
         return _resolved(t0, t0 + np.linspace(0.0, duration, samples))
     times = np.asarray(real_array(times, "times", "instants [s]"))
@@ -39,7 +41,7 @@ def run_times(duration, times, samples, t0: float) -> np.ndarray:
 
 
 def _resolved(t0: float, instants: np.ndarray) -> np.ndarray:
-    """The instants, if time in float64 can tell steps between them apart."""
+    """Return the instants if float64 resolves the steps between them."""
     farthest, duration = float(np.max(np.abs(instants))), float(instants[-1] - t0)
     if not duration > RESOLVED * farthest or np.any(np.diff(instants) <= 0):
         raise ModelError(
@@ -56,7 +58,7 @@ def _resolved(t0: float, instants: np.ndarray) -> np.ndarray:
 
 
 def checked_times(times):
-    """Sample times, as they are if traced and as NumPy's if known, which a fixed step needs."""
+    """Return sample times as NumPy's if they are concrete, which a fixed step needs, or traced."""
     times = real_array(times, "times", "instants [s]")
     times = np.asarray(times) if is_concrete(times) else times
     if times.ndim != 1 or len(times) < 2:
@@ -72,8 +74,8 @@ def checked_times(times):
 
 
 def step_grid(times, step) -> tuple[np.ndarray, np.ndarray]:
-    """Begin and length of each step, shape (intervals, steps of the longest); a shorter interval
-    ends with steps of no length.
+    """Return begin and length of each step, shape (intervals, steps of the longest); a shorter
+    interval ends with steps of length zero.
     """
     step = number(step, "step", above=0, unit="s")
     if not (is_concrete(times) and is_concrete(step)):

@@ -1,10 +1,10 @@
-"""Forces of rows that repeat each other, shared within what each may give.
+"""Forces of dependent rows, shared within the limits of each row.
 
-    minimal ½ ‖λ‖²  with  Aᵀλ = f,   λ_g ≥ 0 of gaps,   |λ_t| ≤ R of frictions that stick
+    minimal ½ ‖λ‖²  with  Aᵀλ = f,   λ_g ≥ 0 of gaps,   |λ_t| ≤ R of sticking frictions
 
-The motion does not depend on how a force is shared, but what lets go next does. Where least norm
-asks one for more than it has, that one gives all it has, a gap nothing, and the others the rest;
-only where they cannot, something moves.
+The motion does not depend on how a force is shared, but the next mode change does. Where the least
+norm asks more of a row than its limit, the row supplies its limit (a gap supplies zero) and the
+others the rest. A mode changes only if the others cannot.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Shares(NamedTuple):
     """Forces that are within all limits.
 
     Attributes:
-        forces: λ of all rows, zero of those that do not hold.
-        idle: rows of the gaps that give nothing.
-        spent: direction of the force of each friction that gives all it may, by its place.
-        shared: places of the frictions whose force others can take over.
+        forces: λ of all rows, zero for inactive rows.
+        idle: rows of the active gaps whose force is zero.
+        spent: direction of the force of each friction at its limit, by the index of the friction.
+        shared: indices of the frictions whose force other rows can take over.
     """
 
     forces: np.ndarray
@@ -43,13 +43,14 @@ def shares(
     gaps: Sequence[int] | np.ndarray,
     sticking: Mapping[int, Disk],
 ) -> Shares | None:
-    """The forces of least norm, rows at unit length, that are within all limits; None if none are.
+    """Return the forces of least norm, rows at unit length, that are within all limits; None if
+    there are none.
 
     Args:
-        rows: all rows that hold.
-        need: what they give together, shape (nv,).
+        rows: all active rows.
+        need: generalized force that they supply together, shape (nv,).
         gaps: those of them that are gaps.
-        sticking: by the places of frictions, what they may give.
+        sticking: disks of admissible forces, by the indices of frictions.
     """
     factored, forces = problem.some(rows), np.zeros(len(problem.A))
     forces[rows] = factored.multipliers(need)
@@ -62,7 +63,7 @@ def shares(
     pushing = [i for i in gaps if movable[i]]
     cuts: list[tuple[int, np.ndarray]] = []
     least, solved, worst = forces, None, np.inf
-    # most turns in which a disk that is left is cut off along the force that leaves it
+    # maximum number of iterations, each of which cuts off a disk along the force that leaves it
     for _ in range(50):
         C, d = np.zeros((len(pushing) + len(cuts), len(forces))), []
         for row, i in zip(C, pushing, strict=False):
@@ -87,7 +88,7 @@ def shares(
         spent = {k: along for (k, along), yes in zip(cuts, of_cuts, strict=True) if yes}
         idle = np.array([i for i, yes in zip(pushing, acts, strict=False) if yes], int)
         solved = Shares(forces, idle, spent, {*open_to})
-        # as lengths in the metric, as the round-off of all forces adds to each residual
+        # as lengths in the metric, because the round-off of all forces adds to each residual
         terms = np.max(problem.length * np.abs(forces)) or 1.0
         beyond, worst = [], 0.0
         for k, x in open_to.items():
@@ -99,8 +100,8 @@ def shares(
                 beyond.append((k, own / size))
         if not beyond:
             break
-        # least norm is the only one, so that a cut which does not act is not missed; of many that
-        # are nearly alike the problem is hard to solve
+        # The solution of least norm is unique, so that an inactive cut can be dropped; many almost
+        # equal cuts would make the problem hard to solve.
         cuts = [
             cut for cut, weight in zip(cuts, weights[len(pushing) :], strict=True) if weight > 0
         ]

@@ -1,4 +1,4 @@
-"""Simulation: a model, a start and a time span in, a trajectory on its constraints out."""
+"""Simulation: computes a run on the constraints from a model, a start and a time span."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.thresholds import ACCEPTED_VIOLATION, DEFAULT_RTOL
 
 MAX_STEPS = 1_000_000
-"""Attempted steps of a motion by default."""
+"""Default maximum number of attempted steps of a motion."""
 
 DOPRI8 = Dopri8()
-"""One object, as to make one takes longer than a step."""
+"""One object for all runs, because creating it takes longer than a step."""
 
 
 @host_only("zw.trajectory(..., gradient='reverse' or 'forward') can")
@@ -78,18 +78,18 @@ def simulate(
 
     Args:
         model: the model.
-        q0, v0: start, shapes (nq,) and (nv,); must meet the constraints (see `start_tolerance`).
+        q0, v0: start, shapes (nq,) and (nv,); must satisfy the constraints (see `start_tolerance`).
         duration: length of the run [s], sampled at `samples` equal instants; or
-        times: increasing sample times [s], the first at or after `t0`. Samples are stepped to, not
-            interpolated.
+        times: increasing sample times [s], the first at or after `t0`. Steps end on the samples;
+            nothing is interpolated.
         rtol: relative error of one step, per entry of q and v.
         atol: absolute error of one step: a number, one per coordinate (nq,), or one per entry of
             (q, v); by default `rtol` in the model's units.
-        params: parameters that differ from the model's; no compilation.
+        params: parameters that differ from the model's; other values need no compilation.
         loop: `zw.Loop(...)` for a closed loop that is not ideal: sampled, delayed, noisy, or with a
-            controller that believes another model than the one that moves.
+            controller whose model differs from the model that moves.
         stop: conditions that end the run early.
-        switches: a `zw.Switch` for each constraint that does not hold all the time; by default
+        switches: a `zw.Switch` for each constraint that is not active all the time; by default
             those that the file of a mechanism declares.
 
     **Other arguments**
@@ -108,20 +108,22 @@ def simulate(
         start_tolerance: largest violation of the start [dimensionless]. A smaller one is projected
             away (by `Projection`) and reported in `run.attrs`; a larger one is refused.
         max_steps: limit of attempted steps.
-        progress: called between chunks of steps with the fraction done, a `float` that also says
-            `time`, `speed`, `violation` and `left` (`zwang.simulation.reached.Reached`).
+        progress: called between chunks of steps with the completed fraction, a `float` with the
+            further attributes `time`, `speed`, `violation` and `left`
+            (`zwang.simulation.reached.Reached`).
         throw: raise if the run does not reach its end; otherwise read `run.result`.
-        keeper: what keeps the steps on the disk in place of the run; use `zw.long_run`.
+        keeper: monitor that writes the steps to disk instead of keeping them in the run; use
+            `zw.long_run`.
 
     Returns:
         A `Run`: `run.dataset`, `run.plot()`, `run.save("run.nc")`, `run.crossings`, `run.switches`,
-        `run.at(t)`.
+            `run.at(t)`.
 
     Raises:
         ModelError: for a wrong argument, an inconsistent start, contradictory constraints or a
             singular mass matrix.
-        SimulationError: if the run stops early, also by Ctrl-C once it has begun, or because
-            `progress` fails; its `.run` holds what was reached.
+        SimulationError: if the run stops early, also by Ctrl-C after its beginning, or because
+            `progress` fails; its `.run` contains the run up to there.
     """
     instance(model, Model, "simulate: model", "a zw.Model")
     check_methods(integrator, drift)
@@ -165,11 +167,11 @@ def simulate(
 
 
 def _run_of(setup: RunSetup, state: RunState, result: Result) -> Run:
-    """What a run has left behind, as the user gets it."""
+    """Return the result of a run for the user."""
     asked, stopped = setup.asked, result is Result.STOPPED
     return Run(
         asked.model,
-        # a run may change its method on its way
+        # a run may have changed its method
         state.flow,
         Steps.joined(state.parts),
         asked.instants,
@@ -182,7 +184,7 @@ def _run_of(setup: RunSetup, state: RunState, result: Result) -> Run:
 
 
 def _attributes(setup: RunSetup, state: RunState) -> dict[str, Any]:
-    """What a run records of how it was computed."""
+    """Return the attributes that record how a run was computed."""
     placement = setup.start.placement
     found = {"start_branch": setup.branch} if setup.branch else {}
     if (law := setup.asked.model.servo) is not None and law.remark:
@@ -206,14 +208,14 @@ def _attributes(setup: RunSetup, state: RunState) -> dict[str, Any]:
 
 
 def _uniform(atol) -> float | list[float]:
-    """One number, where all entries are equal."""
+    """Return one number if all entries are equal."""
     values = np.asarray(atol).tolist()
     return values[0] if len(set(values)) == 1 else values
 
 
 def _failure(run: Run) -> SimulationError:
-    """The exception of a run that did not reach its end."""
-    # where nothing caught it, as in a cell of a notebook, Python keeps it under this name
+    """Return the exception of a run that did not reach its end."""
+    # Python keeps an exception that nothing has caught, as in a cell of a notebook, under this name
     kept = "; the run so far is in `run` of this exception, sys.last_value.run in a notebook"
     return SimulationError(
         f"{run.model.name}: {run.ending}{kept * (run.result is Result.INTERRUPTED)}.",

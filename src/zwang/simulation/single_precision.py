@@ -1,7 +1,7 @@
-"""A program in 32-bit numbers, from the same program in 64-bit ones.
+"""Evaluation of a 64-bit program in 32-bit numbers.
 
-JAX has one width of numbers per process, and everything else here needs the wide one. So the
-finished program is interpreted, operation by operation, each on narrow numbers.
+JAX has one width of numbers per process, and the rest of the library needs 64 bits. The finished
+program is therefore interpreted, operation by operation, each in 32-bit numbers.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import numpy as np
 from zwang.compile import JaxprInterpreter
 
 LEAST_FLOAT32 = 1e-30
-"""A smaller constant keeps something from being zero, and would be zero itself in float32."""
+"""Smallest constant in float32. A smaller one protects from division by zero, and would underflow
+to zero itself."""
 
 
 def narrowed(function: Callable) -> Callable:
-    """`function` of pytrees of arrays, with all its real numbers in float32; its results are given
-    back in float64.
+    """Return `function` of pytrees of arrays, evaluated with all real numbers in float32. Its
+    results are converted back to float64.
     """
 
     def narrow(*args):
@@ -40,7 +41,7 @@ class _Narrow(JaxprInterpreter):
         return _narrow(x)
 
     def literal(self, literal):
-        aval: Any = literal.aval  # of an array, which JAX's type does not say
+        aval: Any = literal.aval  # of an array, which JAX's type omits
         x = np.asarray(literal.val, aval.dtype)
         lost = x.dtype == np.float64 and 0 < abs(x) < LEAST_FLOAT32
         return _narrow(np.copysign(LEAST_FLOAT32, x) if lost else x)
@@ -59,5 +60,5 @@ def _kind(dtype):
 def _narrow(x):
     if x.dtype != np.float64:
         return x
-    with np.errstate(over="ignore"):  # a bound beyond the narrow numbers bounds nothing there
+    with np.errstate(over="ignore"):  # an infinite bound bounds nothing
         return jnp.asarray(x, jnp.float32)

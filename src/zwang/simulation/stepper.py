@@ -1,5 +1,5 @@
-"""Steps of a motion inside a program: what they are taken with, those of chosen and of fixed
-length, and the steps of a run taken once more.
+"""Steps of a motion inside a compiled program: of variable and of fixed length, and the repetition
+of the steps of a run for reverse mode.
 """
 
 from __future__ import annotations
@@ -25,16 +25,15 @@ from zwang.thresholds import SINGULAR_ROWS
 
 CONTRADICTED = SINGULAR_ROWS
 """Residual of `A v̇ = b` at the start of a step, relative to the accelerations in it, that ends a
-motion: the damping of the sweeps leaves up to 3e-6 of an acceleration along a singular value of
-5e-6, and nothing above. `zw.simulate` looks closer, on the host."""
+motion. The damping of the sweeps leaves up to 3e-6 of an acceleration along a singular value of
+5e-6, and nothing above. `zw.simulate` examines such states on the host."""
 FIXED_CORRECTIONS = 2
-"""Corrections after a step of fixed length; the second leaves round-off, as Newton's iteration
-squares the violation.
-"""
+"""Number of corrections after a step of fixed length. The second leaves round-off, because Newton's
+iteration squares the violation."""
 
 
 def check_methods(integrator: object, drift: object = None) -> None:
-    """Refuse what is no integrator, or no treatment of drift, among the arguments of a run."""
+    """Refuse arguments of a run that are not an integrator or a drift treatment."""
     integrators = "zw.methods.Dopri8(), zw.methods.Tsit5() ..."
     strategy(integrator, AbstractIntegrator, "integrator", integrators)
     drifts = "zw.methods.Projection(), zw.methods.Baumgarte(alpha, beta) ..."
@@ -42,7 +41,7 @@ def check_methods(integrator: object, drift: object = None) -> None:
 
 
 class Stepper(NamedTuple):
-    """What every step is taken with."""
+    """Arguments that all steps have in common."""
 
     flow: ConstrainedVectorField
     integrator: AbstractIntegrator
@@ -56,16 +55,16 @@ class Stepper(NamedTuple):
 
 
 def fixed_step(run: Stepper, carry: tuple[Progress, State], at) -> tuple[tuple, tuple]:
-    """One step of a fixed length, for `jax.lax.scan`; no decision depends on data, so that a run
-    that fails goes on as NaN.
+    """Take one step of fixed length, for `jax.lax.scan`. No decision depends on data, so that a run
+    that fails continues as NaN.
 
     Args:
-        run: what steps are taken with; its `drift` has `corrections`.
-        carry: where the run is, and the last state before it failed.
+        run: arguments of all steps; its `drift` has `corrections`.
+        carry: progress of the run, and the last state before it failed.
         at: start and length of the step [s].
 
     Returns:
-        The same after it, and violation and residual of the step.
+        The carry after the step, and violation and residual of the step.
     """
     (p, last), (t, h) = carry, at
     tried = run.attempt(p._replace(t=t, h=h), t + h)
@@ -80,8 +79,8 @@ def fixed_step(run: Stepper, carry: tuple[Progress, State], at) -> tuple[tuple, 
 
 
 class Recorded(NamedTuple):
-    """Where the loop is: the run, the next sample, the largest residual, the samples so far, and
-    for a replay begin and length of each step and the step that ended on each sample.
+    """State of the loop: the run, the index of the next sample, the largest residual, the samples
+    so far, and for a replay begin and length of each step and the step that ended on each sample.
     """
 
     progress: Progress
@@ -93,7 +92,9 @@ class Recorded(NamedTuple):
 
 
 def adaptive_steps(run: Stepper, p: Progress, times, row, replayed: bool = False) -> Recorded:
-    """Steps of chosen length: where the run ends, its samples, and what a replay needs."""
+    """Take steps of variable length. Return the end of the run, its samples, and the data for a
+    replay.
+    """
     n = len(times)
 
     def running(r: Recorded):
@@ -102,10 +103,10 @@ def adaptive_steps(run: Stepper, p: Progress, times, row, replayed: bool = False
     def once(r: Recorded) -> Recorded:
         tried = run.attempt(r.progress, times[jnp.minimum(r.k, n - 1)])
         p, k = tried.progress, r.k + tried.on_sample
-        # the last sample may be reached by the last step that is allowed
+        # the last permitted step may end on the last sample
         in_time = (p.result == Result.TOO_MANY_STEPS) & (k >= n)
         p = p._replace(result=jnp.where(in_time, int(Result.SUCCESS), p.result))
-        # what is not kept is written behind the end, where nothing is
+        # an entry that is not kept gets an index beyond the end, and is dropped
         at = jnp.where(tried.on_sample, r.k, n)
         saved = r.saved.at[at].set(jnp.append(p.y, tried.violation), mode="drop")
         steps, ending = r.steps, r.ending
@@ -128,13 +129,13 @@ def adaptive_steps(run: Stepper, p: Progress, times, row, replayed: bool = False
 def replayed_steps(
     run: Stepper, p: Progress, row, found: Recorded
 ) -> tuple[Progress, State, Array]:
-    """The steps of a run taken once more, each as long as it was: where the run ended, the state
-    there, and its samples, with their derivatives backward.
+    """Repeat the steps of a run with the same lengths. Return the end of the run, its state, and
+    the samples, all differentiable in reverse mode.
 
-    A derivative backward computes steps again. Their lengths must not be chosen again: where an
-    error is round-off, as it is at a start from rest, so is the next length, and a part of the
-    motion would be counted twice or not at all. Of √steps parts of √steps steps each, one state
-    of each part is kept, and those of one part at a time.
+    Reverse mode computes steps again. Their lengths must not be chosen again: where the error
+    estimate is round-off, as at a start from rest, the next length is arbitrary, and a part of the
+    motion would be counted twice or not at all. The steps form √steps parts of √steps steps each;
+    one state of each part is stored, and the states of one part at a time.
     """
     assert found.steps is not None and found.ending is not None
     length = math.isqrt(max(run.limit - 1, 0)) + 1
@@ -164,8 +165,8 @@ def replayed_steps(
 
 
 def fixed_steps(run: Stepper, p: Progress, grid, row) -> tuple[Progress, State, Array, Array]:
-    """Steps of one length to each sample, the state where the run ended, its samples, and the
-    largest residual.
+    """Take steps of one length to each sample. Return the progress, the state where the run ended,
+    its samples, and the largest residual.
     """
     one = jax.checkpoint(functools.partial(fixed_step, run))
 

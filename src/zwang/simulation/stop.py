@@ -12,11 +12,11 @@ class Stop(Record):
     """A condition that ends a run where a function crosses zero.
 
     Attributes:
-        function: `(q, v, t, p)` → a number that changes sign or becomes zero; the instant is found
-            to 1e-12 of the run's duration. It is looked at after every step, and between its ends
-            where its slopes there say that it may come and go: a gate of 2 mm in steps of meters is
-            found. What has no slope at the ends, a narrow peak on a plain, and all but one of
-            several gates within a step are missed (`longest_step`).
+        function: `(q, v, t, p)` → a number that changes sign or becomes zero; the instant is
+            located to 1e-12 of the run's duration. It is evaluated after every step, and within a
+            step if its slopes at the ends indicate two crossings: a gate of 2 mm in steps of meters
+            is found. A function without slope at the ends (a narrow peak on a plateau) and all but
+            one of several gates within a step are missed (use `longest_step`).
         name: name in messages.
     """
 

@@ -1,11 +1,11 @@
-"""Constraints that are switched on and off along a run: when, and what happens to the velocity.
+"""Constraints that are switched on and off along a run: instants, and the change of the velocity.
 
-    on:   v⁺ = v⁻ − A⊕ψ   ideal impulse M (v⁺ − v⁻) = AᵀΛ of all constraints that hold from then on
-                          (plastic impact)
-    off:  v⁺ = v⁻             nothing is lost
+    on:   v⁺ = v⁻ − A⊕ψ   ideal impulse M (v⁺ − v⁻) = AᵀΛ of all constraints that are active from
+                          then on (plastic impact)
+    off:  v⁺ = v⁻             no loss of energy
 
 A row that is off has A, b, φ and ψ zero (`zwang.equations.constraint.equation`), so that one
-compiled program serves all topologies.
+compiled program serves all combinations.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ Condition = float | Callable
 
 @dataclasses.dataclass(frozen=True)
 class Switch:
-    """When a constraint holds, for `zw.simulate(..., switches=[...])`.
+    """Conditions under which a constraint is active, for `zw.simulate(..., switches=[...])`.
 
     Args:
         constraint: its name; or the name of one of its parts.
         on, off: conditions, one or a list of them. A number is a time [s]. A function is an event
             where it rises through zero: to switch on it takes `(q, v, t, p)`, to switch off `(q, v,
             t, p, multipliers)`, with λ of the constraint's own rows, shape (rows,) (`Q_c = +Aᵀλ`),
-            so that a rope can go slack where its tension ends. One to switch off that is positive
-            at the start counts there, one to switch on does where it rises. It is looked at after
-            every step: one that rises and falls within a step is missed (`longest_step`).
-            Instants that accumulate end the run.
+            so that a rope can become slack where its tension ends. A condition to switch off that
+            is positive at the start acts there; one to switch on acts only where it rises. A
+            condition that rises and falls within a step is found if its slopes at both ends of the
+            step indicate it. Instants that accumulate end the run.
         transition: "impulsive": the velocity jumps, `v⁺ = v⁻ − A⊕ψ`, a plastic impact whose energy
-            loss is reported. "impact-free": refused unless the velocity meets the constraint
-            already. The position must be met in any case.
-        initially: whether it holds at the start; by default it does if there is nothing that
+            loss is reported. "impact-free": refused unless the velocity already satisfies the
+            constraint. The position has to satisfy it in any case.
+        initially: whether the constraint is active at the start; by default it is if no condition
             switches it on.
 
     Raises:
@@ -121,23 +121,23 @@ class Switch:
 
     def conditions(self, off: int) -> tuple[Condition, ...]:
         given = self.off if off else self.on
-        assert isinstance(given, tuple)  # `__post_init__` has made it one
+        assert isinstance(given, tuple)  # `__post_init__` made it one
         return given
 
 
 _DECLARED: ByIdentity[tuple[Switch, ...]] = ByIdentity()
-"""Switches that a model was declared with."""
+"""Switches with which models were declared."""
 
 
 def keep_switches(model: Model, switches: Sequence[Switch]) -> None:
-    """Note the switches that runs of a model have, unless they are given others."""
+    """Record the switches of a model, which its runs use by default."""
     if switches:
         _DECLARED.keep(model, tuple(switches))
         IDLE.keep(model, tuple(x.constraint for x in switches if not x.starts_on))
 
 
 def declared_switches(model: Model) -> tuple[Switch, ...]:
-    """The switches that a model was declared with."""
+    """Return the switches with which a model was declared."""
     return _DECLARED.get(model) or ()
 
 
@@ -145,7 +145,7 @@ def refuse_switches(model: Model, what: str) -> None:
     """Raise for a model that was declared with switches.
 
     Raises:
-        ModelError: with the names of what is switched.
+        ModelError: with the names of the switched constraints.
     """
     if switches := declared_switches(model):
         names = ", ".join(repr(x.constraint) for x in switches)
@@ -157,7 +157,7 @@ def refuse_switches(model: Model, what: str) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class SwitchEvent:
-    """The state after a change of topology."""
+    """The state after constraints were switched on or off."""
 
     y: np.ndarray
     controller_state: np.ndarray
@@ -165,7 +165,7 @@ class SwitchEvent:
 
 
 class Switching:
-    """The switches of one run, with the rows and instants that they act on.
+    """The switches of one run, with their rows and instants.
 
     Args:
         switches: as given to `zw.simulate`.
@@ -225,17 +225,17 @@ class Switching:
         )
 
     def begun(self, dynamics: Dynamics) -> Dynamics:
-        """The dynamics with the rows on that hold at the start."""
+        """Return the dynamics with those rows on that are active at the start."""
         on = (self.rows < 0) | (self.start > 0)[self.rows]
         return dynamics.with_rows(on)
 
     def next_time(self, t: float) -> float:
-        """The next instant of the timetable after t [s]; inf if there is none."""
+        """Return the next instant of the timetable after t [s]; inf without one."""
         return min((at for at, _, _ in self.timetable if at > t), default=np.inf)
 
     def fired_at_start(self, here: Progress, stops: int) -> np.ndarray:
-        """Events that count as fired at the start of a run: conditions to switch off that are met
-        there already, and would rise through zero in no step.
+        """Return the events that count as fired at the start of a run: conditions to switch off
+        that are already positive there and would never rise through zero.
         """
         fired = np.zeros(len(here.events), bool)
         off = [bool(condition.off) for condition in self.conditions]
@@ -244,7 +244,9 @@ class Switching:
         return fired
 
     def due(self, here: Progress, stops: int) -> dict[int, int]:
-        """What turns where the loop ended: by switch, 1 to off or 0 to on."""
+        """Return the switches that are due where the loop ended: index of the switch → 1 for off or
+        0 for on.
+        """
         now, controller_state = float(here.t), np.asarray(here.controller_state)
         by_time = {
             i: off for at, i, off in self.timetable if at == now and controller_state[i] == off
@@ -263,10 +265,10 @@ class Switching:
     def apply(
         self, flow: ConstrainedVectorField, here: Progress, due: dict[int, int], duration: float
     ) -> SwitchEvent:
-        """The state and topology after `due`.
+        """Return the state and the controller state after `due`.
 
         Raises:
-            MotionEndError: if a constraint is switched on where it is not met, or constraints
+            MotionEndError: if a constraint is switched on where it is violated, or constraints
                 contradict each other from then on.
         """
         controller_state = np.asarray(here.controller_state).copy()
@@ -277,7 +279,7 @@ class Switching:
         )
         state, system = flow.state(here.t, jnp.asarray(here.y)), self.model.system
         nv, energy_unit = system.nv, system.energy_unit
-        # switching off takes nothing from the velocity
+        # switching off leaves the velocity unchanged
         if not names(0):
             record = Switched(float(here.t), (), names(1), 0.0, (0.0,) * nv, {}, energy_unit)
             return SwitchEvent(np.asarray(here.y), controller_state, record)
@@ -303,14 +305,14 @@ class Switching:
         return SwitchEvent(np.concatenate([after.q, after.v]), controller_state, record)
 
     def _refuse(self, start: Start, turning: Sequence[int], duration: float) -> None:
-        """Say why constraints cannot be switched on at a state."""
+        """Raise with the reason why constraints cannot be switched on at a state."""
         placement, scales = start.placement, start.scales
         length, state = np.asarray(scales.row_length), start.given
         metric = dense_metric(start.at.M)
         phi, psi = self.model.constraints.by_row(start.at.phi, start.at.psi)
         gap = np.linalg.norm(np.where(length > 0, phi / np.where(length > 0, length, 1.0), phi))
-        # how far the constraint can be off is judged beside the radius of its curvature, or the way
-        # of the run
+        # the violation is compared with the radius of curvature of the constraint, or with the
+        # distance of the run
         curved = 1 / float(scales.curvature) if float(scales.curvature) > 0 else 0.0
         # a length in the mass metric
         reach = max(curved, metric.speed(np.asarray(state.v)) * duration)
@@ -353,8 +355,8 @@ class Impact(NamedTuple):
     Attributes:
         momentum: `M (v⁺ − v⁻)`.
         energy_loss: kinetic energy before minus after.
-        work: what constraints that move by themselves add, as `Switched` has it: the rest of
-            ½ ‖v⁺ − v⁻‖²_M, which the impact dissipates (Carnot).
+        work: work of constraints that prescribe a motion, as in `Switched`: the rest of ½ ‖v⁺ −
+            v⁻‖²_M, which the impact dissipates (Carnot).
         multipliers: Λ of least norm, rows at unit length.
     """
 
@@ -367,7 +369,7 @@ class Impact(NamedTuple):
 def impact(
     dynamics: Dynamics, at: ModelEvaluation, before: np.ndarray, after: np.ndarray
 ) -> Impact:
-    """The impact between two velocities at one configuration."""
+    """Return the impact between two velocities at one configuration."""
     A = dense_rows(at.A)
     metric = dense_metric(at.M, A if dynamics.singular_mass else None)
     momentum, loss = metric.M @ (after - before), metric.energy_loss(before, after)

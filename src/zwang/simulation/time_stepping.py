@@ -1,11 +1,11 @@
-"""Contacts that are met by one impulse at the end of every step, where no instants are located.
+"""Time stepping: contacts get one impulse at the end of every step, and no events are located.
 
     0 ≤ G v⁺ + e G v⁻ ⊥ Λ ≥ 0,   |Λ_T| ≤ μΛ,   M (v⁺ − v) = AᵀΛ_A + GᵀΛ + TᵀΛ_T
     q⁺ = q ⊕ ½h (v⁺ − v)
 
-v⁻ is the velocity before the step and v the one that it gives without them; rows are those of the
-middle of the step, as the method has it (`zwang.stepping.moreau`). The problem is that of impacts
-(`zwang.dynamics.contact_problem.coulomb`).
+v⁻ is the velocity before the step and v the velocity after the step without contacts; rows are
+those of the middle of the step, as the method evaluates them (`zwang.stepping.moreau`). The problem
+is that of impacts (`zwang.dynamics.contact_problem.coulomb`).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from zwang.simulation.monitor import AbstractMonitor, MotionEndError, RunState
 from zwang.thresholds import AGREEMENT, SOLUTION_ERROR
 
 LOAD_TURNS = 50
-"""Most turns in which loads of joints that friction depends on are found."""
+"""Maximum number of iterations for the loads of joints on which friction depends."""
 
 
 class TimeStepping(AbstractMonitor):
-    """Gives each step its impulses.
+    """Adds the impulses of contacts to each step.
 
     Args:
         contacts: the gaps and dry frictions of the run.
@@ -48,14 +48,14 @@ class TimeStepping(AbstractMonitor):
 
     def begin(self, run: RunState) -> None:
         self._whole, self._instants = run.flow, run.instants
-        # a step has no rows for what may let go
+        # a step has no rows for gaps and dry frictions
         run.flow = replace(run.flow, open=True)
         self._note(run)
 
     def next_time(self, t: float) -> float:
         ahead = np.searchsorted(self._instants, t, side="right")
         sample = self._instants[ahead] if ahead < len(self._instants) else np.inf
-        # a sliver before a sample is no step
+        # no separate step for a tiny interval before a sample
         return sample if sample <= t + self.step * (1 + AGREEMENT) else t + self.step
 
     def settle(self, run: RunState) -> None:
@@ -99,7 +99,7 @@ class TimeStepping(AbstractMonitor):
     def _impulses(
         self, problem: ContactProblem, v: np.ndarray, h: float, before: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, dict[str, tuple[float, ...]]]:
-        """Λ of all rows, how all is held then, and Λ of the gaps that were hit."""
+        """Return Λ of all rows, the modes after the step, and Λ of the gaps that were hit."""
         contacts, psi = self.contacts, problem.psi
         gaps, n = contacts.gaps, len(contacts.gaps)
         shut = (problem.phi[gaps] <= 0) & ~problem.held_anyway(gaps)
@@ -118,7 +118,7 @@ class TimeStepping(AbstractMonitor):
         ]
         met, rubbing = self._solved(problem, normal, places, touched, mu, left, h)
         after = psi + problem.A @ problem.response(problem.A.T @ met)
-        # what turns round within the step may stick, by its larger coefficient
+        # a friction whose slip reverses within the step may stick, with its larger coefficient
         turned = [
             x.static if approach[x.rows] @ after[x.rows] <= 0 else m
             for m, (_, x) in zip(mu, touched, strict=True)
@@ -130,7 +130,7 @@ class TimeStepping(AbstractMonitor):
         modes = before.copy()
         modes[contacts.first :] = HELD_OFF
         size = AGREEMENT * problem.length * problem.metric.speed(v)
-        # what rebounds is open again
+        # a gap that rebounds is open again
         modes[contacts.first + closing[after[normal] <= size[normal]]] = HELD_ON
         for (k, x), disk in zip(touched, rubbing, strict=True):
             slip = np.linalg.norm(after[x.rows])
@@ -139,7 +139,7 @@ class TimeStepping(AbstractMonitor):
             modes[contacts.first + n + k] = HELD_ON if sticks else x.way(along, straight=False)
             if x.gap >= 0 and modes[contacts.first + x.gap] == HELD_OFF:
                 modes[contacts.first + n + k] = HELD_OFF
-        # what rests is pressed by the force of a step alone, and is not hit
+        # a contact at rest carries only the force over a step, and is not hit
         pull = h * problem.length * problem.metric.speed(problem.acceleration(problem.F))
         hit = {
             contacts.names[k]: (float(met[gaps[k]]),)
@@ -158,7 +158,9 @@ class TimeStepping(AbstractMonitor):
         left: np.ndarray,
         h: float,
     ) -> tuple[np.ndarray, list[Disk]]:
-        """Λ of all rows with loads that are those of the impulses, and the disks of friction."""
+        """Return Λ of all rows with loads that agree with the impulses, and the disks of
+        friction.
+        """
         loads = np.array([x.load for x in self.contacts.frictions])
         for _ in range(LOAD_TURNS):
             rubbing = [
@@ -172,7 +174,7 @@ class TimeStepping(AbstractMonitor):
         raise MotionEndError(Result.PARADOX, "no loads of friction are those of the impulses")
 
     def _loads(self, problem: ContactProblem, h: float, met: np.ndarray) -> np.ndarray:
-        """N of all frictions by the impulses of a step over its length."""
+        """Return N of all frictions: the impulses of a step over its length."""
         impulse = problem.A.T @ met
         change = problem.response(impulse) + h * problem.acceleration(problem.F)
         need = problem.metric.M @ change - impulse - h * problem.F

@@ -1,4 +1,4 @@
-"""How exactly steps are taken: the same arguments for every way to compute a motion."""
+"""Tolerances of steps: the same arguments for every kind of motion."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from zwang.thresholds import ACCEPTED_VIOLATION, LAST_DIGIT
 def step_tolerances(
     model: Model, rtol, atol, step, longest_step, duration, residual: float = np.inf
 ) -> Tolerances:
-    """Checked tolerances of a step; `accept` is set once the constraints are measured.
+    """Return the checked tolerances of a step; `accept` is set after the constraints are measured.
 
     Args:
         model: the model, for the number of its coordinates.
@@ -46,7 +46,7 @@ def step_tolerances(
         atol = vector(atol, nq + nv, "atol (q and v together)")
     if is_concrete(atol) and not np.all(np.asarray(atol) > 0):
         raise ModelError(f"atol is {shown(np.asarray(atol))}, expected positive numbers.")
-    # traced, so that a fixed step and a chosen one are one program
+    # traced, so that fixed and variable steps share one program
     low, high = (1.0, 1.0) if step is not None else (SHRINK, GROW)
     return Tolerances(
         rtol=_float(rtol),
@@ -60,13 +60,13 @@ def step_tolerances(
 
 
 def checked_rtol(rtol):
-    """The relative error of a step, refused where float64 has no such digits."""
+    """Return the relative error of a step, refused if float64 cannot resolve it."""
     return number(rtol, "rtol", least=LAST_DIGIT, most=1)
 
 
 def accepted_violation(xp: ModuleType, flow: ConstrainedVectorField, rtol, step):
-    """Largest violation [dimensionless] that a step may leave: a hundredth of its error, and never
-    below a hundred times what a projection reaches; without a projection any.
+    """Return the largest violation [dimensionless] that a step may leave: a hundredth of its error,
+    but at least a hundred times the violation after a projection; infinite without projection.
 
     Args:
         xp: `numpy`, or `jax.numpy` inside a program.
@@ -79,5 +79,5 @@ def accepted_violation(xp: ModuleType, flow: ConstrainedVectorField, rtol, step)
 
 
 def _float(x) -> Array:
-    """A number that a program takes, traced or known."""
+    """Return a number for a program, traced or concrete."""
     return x if isinstance(x, jax.Array) else host_array(x)

@@ -1,13 +1,13 @@
-"""A trajectory as a pure function of start, times and parameters: it passes through `jit`, `vmap`,
+"""A trajectory as a pure function of start, times and parameters: it works inside `jit`, `vmap`,
 `grad` and `jacfwd`.
 
-`zwang.simulate` runs one motion from the host, shows progress and keeps every step; here nothing
-leaves the compiled program, so that a thousand motions can run side by side (`zwang.batch`) and a
-motion can be differentiated (`zwang.fit`). Both take the same steps
+`zwang.simulate` runs one motion from the host, reports progress and keeps every step. A trajectory
+never leaves the compiled program, so that a thousand motions can be computed at once
+(`zwang.batch`) and a motion can be differentiated (`zwang.fit`). Both take the same steps
 (`zwang.stepping.step.attempt`).
 
-A step is differentiated as it was taken, its length held fixed, and its projection as what it
-converges to (`zwang.simulation.differentiable`).
+A step is differentiated with its length held fixed, and its projection as the state to which it
+converges (`zwang.simulation.differentiable`).
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ ON_HOST = {
     "formulation": "other equations of motion are for comparisons",
     "progress": "nothing leaves a compiled program",
 }
-"""Arguments of `zw.simulate` that a trajectory, and with it a batch, cannot take, and why."""
+"""Arguments of `zw.simulate` that a trajectory, and with it a batch, cannot take, with the
+reason."""
 OPTIONS = (
     "rtol",
     "atol",
@@ -80,7 +81,7 @@ OPTIONS = (
     "start_tolerance",
     "max_steps",
 )
-"""Options of a trajectory that are those of each member of a batch, too."""
+"""Options of a trajectory that each member of a batch has as well."""
 
 
 class Trajectory(Record):
@@ -95,7 +96,7 @@ class Trajectory(Record):
             speed.
         residual: largest residual of `A v̇ = b` at the start of a step, relative to the
             accelerations in it.
-        steps, rejected: number of steps, and of those repeated.
+        steps, rejected: number of steps, and of rejected ones.
         result: a `Result` code.
         end: the state at the last sample, or where the motion stopped before.
 
@@ -120,10 +121,10 @@ class Trajectory(Record):
         return present("text_of_trajectory", self) if is_concrete(self) else text_of_record(self)
 
     def reason(self, model: Model, params: PyTree = None) -> str:
-        """How the motion ended, in words: when, and which constraints ended it.
+        """Return a sentence that states when the motion ended, and which constraints ended it.
 
-        The constraints are looked at where it ended, on the host: what `jax.vmap` gives is taken
-        apart before, by `jax.tree_util.tree_map(lambda x: x[i], found)`.
+        The constraints are evaluated on the host at the end of the motion. Take one motion out of
+        the result of `jax.vmap` before, by `jax.tree_util.tree_map(lambda x: x[i], found)`.
 
         Args:
             model: the model that moved.
@@ -138,14 +139,13 @@ class Trajectory(Record):
         return why_ended(model, int(self.result), start, self.end, params)
 
     def warnings(self, model: Model, params: PyTree = None) -> tuple[str, ...]:
-        """What its servo could not do, one sentence each, as `Run.warnings` has it: constraints
-        that could not be met, that start with an error and have no gain, or whose error grows, and
-        actuators at their limits.
+        """Return the warnings of its servo, one sentence each, as in `Run.warnings`: constraints
+        that could not be satisfied, that start with an error and have no gain, or whose error
+        grows, and actuators at their limits.
 
-        The control is evaluated at the samples, on the host, so that nothing between them is seen.
-        Other warnings of a run need its steps, which are not kept here: energy, singular
-        configurations, branches, and gaps between branches that a step goes across. `zw.simulate`
-        gives them.
+        The control is evaluated on the host, at the samples only. Other warnings of a run need its
+        steps, which a trajectory does not keep: energy, singular configurations, branches, and
+        steps across a gap between branches. `zw.simulate` reports them.
 
         Args:
             model: the model that moved.
@@ -159,7 +159,7 @@ class Trajectory(Record):
         return servo_warnings.of_motion(model, params, self.t, self.q, self.v)
 
     def _require_one(self, method: str) -> None:
-        """Raise unless this is one motion of numbers that are known."""
+        """Raise unless this is one motion of concrete numbers."""
         if not is_concrete(self) or np.ndim(self.result):
             raise ModelError(
                 f"Trajectory.{method} looks at one motion on the host, got "
@@ -189,11 +189,11 @@ def trajectory(
     max_steps: int = 4096,
     **others,
 ) -> Trajectory:
-    """The motion of a model at given times, inside `jit`, `vmap`, `grad` and `jacfwd`.
+    """Compute the motion of a model at given times, inside `jit`, `vmap`, `grad` and `jacfwd`.
 
-    The start is moved onto the constraints, least in the mass metric; the derivative is that of the
-    moved start. For many calls compile it whole by `zw.program(f)`, or where `jax.jit` is needed by
-    `jax.jit(f, compiler_options=zw.compiler_options())`.
+    The start is projected onto the constraints, in the mass metric; the derivative is that of the
+    projected start. For many calls compile the whole function by `zw.program(f)`, or where
+    `jax.jit` is needed by `jax.jit(f, compiler_options=zw.compiler_options())`.
 
     Args:
         model: the model.
@@ -201,25 +201,27 @@ def trajectory(
         times: increasing sample times [s]; the first is the start.
         params: parameters that differ from the model's.
         rtol, atol, longest_step: error and length of one step, as in `zw.simulate`.
-        step: a step of fixed length [s], shortened to end on samples, in place of error control:
-            then the program has no data-dependent control flow, as accelerators like it, and
-            `times` must be known when it is compiled.
+        step: a step of fixed length [s], shortened to end on samples, in place of error control.
+            The program then has no data-dependent control flow, which suits accelerators, and
+            `times` must be concrete when it is compiled.
         stop: conditions that end the motion early, as in `zw.simulate`; samples after that are NaN,
             and `end` is the state there. Not with `step`.
-        gradient: "reverse" to differentiate a number by many parameters (`jax.grad`): the steps are
-            taken once more, as long as they were, with memory for `2 √max_steps` states and the
-            rest computed again; "forward" for few (`jax.jacfwd`). Not needed with `step`, which
-            allows both.
+        gradient: "reverse" to differentiate one number with respect to many parameters
+            (`jax.grad`): the steps are repeated with the same lengths, with memory for `2
+            √max_steps` states, and the other states are recomputed; "forward" for few parameters
+            (`jax.jacfwd`). Not needed with `step`, which allows both.
         integrator, drift, pseudoinverse: as in `zw.simulate`.
-        start_tolerance: largest violation of the start [dimensionless]; beyond it `result` says so.
+        start_tolerance: largest violation of the start [dimensionless]; `result` reports a larger
+            one.
         max_steps: limit of attempted steps.
         others: arguments of `zw.simulate` that need the host (`ON_HOST`) are refused by name.
 
     Returns:
-        A `Trajectory`. Nothing is raised or warned of inside compiled programs: read `.result`,
-        `.reason` for the constraints and the instant that ended it, and `.warnings` for a servo
-        that was not met. Whether a step went across a gap between two branches that all but meet is
-        not looked for: it takes the constraints at every step, which only `zw.simulate` keeps.
+        A `Trajectory`. Compiled programs raise no errors and warn of nothing: read `.result`,
+            `.reason` for the constraints and the instant that ended the motion, and `.warnings` for
+            servo constraints that were not met. A step across a gap between two branches that
+            almost meet is not detected: this needs the constraints at every step, which only
+            `zw.simulate` keeps.
 
     Raises:
         ModelError: for a wrong argument, and where the motion is differentiated in a mode that
@@ -245,7 +247,7 @@ def trajectory(
     drift = Projection() if drift is None else drift
     integrator = Dopri8() if integrator is None else integrator
     # violation [dimensionless] at which a projection stops early; it also stops where round-off
-    # keeps it from improving
+    # prevents an improvement
     flow = ConstrainedVectorField(
         model.dynamics(params, pseudoinverse, implicit=integrator.implicit),
         drift,
@@ -270,16 +272,16 @@ def trajectory(
     if pseudoinverse is None and is_nearly_parallel(answer.result):
         flow = dataclasses.replace(flow, dynamics=by_rank(flow.dynamics))
         answer = _trajectory(flow, integrator, events, given, *numbers, gradient, max_steps)
-    # of a step of fixed length the number is known, so that both modes are possible
+    # with a fixed step the number of steps is known, so that both derivative modes are possible
     backward = grid is not None or gradient == "reverse" or is_concrete(answer)
     return answer if backward else forward_only(answer)
 
 
 def refuse_others(function: str, options: Iterable[str]) -> None:
-    """Refuse arguments that `zw.simulate` takes and a compiled motion cannot, each with its reason.
+    """Refuse arguments of `zw.simulate` that a compiled motion cannot take, with the reason.
 
     Raises:
-        ModelError: if there are any; for an unknown name with the nearest one that is known.
+        ModelError: if there are any; for an unknown name, with the most similar known one.
     """
     for name in options:
         if name in ON_HOST:
@@ -304,18 +306,18 @@ def _trajectory(
     scales, massive, beyond = without_derivative(measured(still, at, times[-1] - times[0]))
     flow = dataclasses.replace(flow, dynamics=dataclasses.replace(flow.dynamics, scales=scales))
     start, before = placed(flow.dynamics, given, flow.target)
-    # such a start cannot be placed, and the state as given is what a reason is looked for at
+    # such a start cannot be projected, and its reason is determined at the state as given
     kept = massive & ~beyond
     start = select(kept, start, given)
     y0 = jnp.concatenate([start.q, start.v])
     result = jnp.where(before <= start_tolerance, int(Result.SUCCESS), int(Result.OFF_CONSTRAINTS))
     gone, between = judged(*without_derivative((flow.dynamics, start)))
-    # a row that vanishes is the cause, where accelerations are of no motion for its sake
+    # a vanishing row is reported first, because it also causes accelerations of no motion
     result = jnp.where(between, int(Result.BETWEEN_BRANCHES), result)
     result = jnp.where(gone, int(Result.VANISHING), result)
     result = jnp.where(massive, result, int(Result.SINGULAR_MASS))
     result = jnp.where(beyond, int(Result.OUT_OF_RANGE), result)
-    # far below any time of the motion: the controller lengthens it tenfold a step
+    # far below any time scale of the motion: the controller lengthens it tenfold per step
     first = 1e-4 * tolerances.duration / max(len(times) - 1, 100)
     values = without_derivative(events(flow, (), times[0], y0))
     p = Progress.begun(times[0], y0, jnp.asarray(first), values, result=result)
@@ -344,8 +346,8 @@ def _trajectory(
 
 
 def violations(model: Model, q0, v0, params: PyTree, found: Trajectory) -> Float[Array, " samples"]:
-    """Position violation of a trajectory's samples [dimensionless], with the rows' lengths at its
-    start.
+    """Return the position violation of a trajectory's samples [dimensionless], with the row lengths
+    at its start.
     """
     dynamics = model.dynamics(params)
     start = State(jnp.asarray(q0), jnp.asarray(v0), found.t[0])

@@ -1,4 +1,4 @@
-"""What holds from an instant on: switches that are due, then gaps and dry frictions."""
+"""Mode changes at an instant: switches that are due, then gaps and dry frictions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.compile import model_program
+from zwang.compile import called_again, model_program
 from zwang.dynamics.run_events import Events
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import Result
@@ -27,21 +27,21 @@ from zwang.stepping.step import Progress
 from zwang.thresholds import AGREEMENT
 
 CHATTER = 100
-"""More turns than this at one instant, up to `AGREEMENT` of the run's duration, are chattering,
-which no step gets past.
-"""
+"""Largest number of mode changes at one instant, up to `AGREEMENT` of the run's duration. More are
+chattering, which no step passes."""
 
 
 class Turning(AbstractMonitor):
-    """Turns switches, and decides how gaps and dry frictions are held, where that is due.
+    """Applies switches, and determines the modes of gaps and dry frictions, where events require
+    it.
 
     Args:
         switching: the switches, gaps and dry frictions of the run.
 
     Attributes:
-        soon: part of the time since the turn before that the first step after a turn takes at most:
-            the next turn may come as soon, or sooner, and a condition that has come back to zero
-            within that step would be missed.
+        soon: upper limit of the first step after a mode change, relative to the time since the
+            previous change: the next change may come as soon or sooner, and a condition that has
+            returned to zero within that step would be missed.
     """
 
     soon = 0.1
@@ -75,10 +75,10 @@ class Turning(AbstractMonitor):
             self._turn(run)
 
     def _turn(self, run: RunState) -> None:
-        """Change what holds where that is due, and choose the first step after it."""
+        """Change the modes that are due to change, and choose the first step after that."""
         before = next((x.time for x in reversed(run.turned) if x.time < run.t), np.inf)
         run.here = self._held(run, self._switched(run))
-        # the steps before the turn are the best guess of the scale after it; the controller
+        # the steps before the change are the best guess of the time scale after it; the controller
         # corrects it
         h, fixed = run.first_step, run.tolerances.growth[1] == 1
         if not fixed:
@@ -88,12 +88,12 @@ class Turning(AbstractMonitor):
         run.keep_state()
 
     def _switched(self, run: RunState) -> Progress:
-        """The state after the switches that are due, and what these switch in their wake at the
+        """Return the state after the switches that are due, and after those that they cause at the
         same instant: a rope that is pushed as soon as it is taut.
 
         Raises:
-            MotionEndError: if constraints contradict each other from then on, or the changes never
-                come to rest.
+            MotionEndError: if constraints contradict each other from then on, or the changes do not
+                end.
         """
         switching, events, done, here = self.switching, run.events, run.turned, run.here
         stops, first = len(events.stops), len(done)
@@ -103,18 +103,16 @@ class Turning(AbstractMonitor):
             done.append(now.record)
             values = np.zeros(0)
             if len(here.events):
-                values = np.array(
-                    event_values(events, run.flow, now.controller_state, here.t, now.y)
-                )
+                values = event_values(events, run.flow, now.controller_state, here.t, now.y)
             for k, turn in enumerate(switching.conditions, start=stops):
                 if not turn.off and due.get(turn.switch) == 1:
-                    # spent: the constraint has brought it to zero, on which side is round-off
+                    # used: the constraint has brought it to zero, and round-off decides on its sign
                     values[k] = np.inf
             rises = events.rising & (np.asarray(here.events) <= 0)
             fired = rises & (values > 0) & np.isfinite(values)
             here = _with(here, now.y, now.controller_state, values, fired)
             due = switching.due(here, stops)
-            # more turns than there are switches: they undo each other
+            # more changes than twice the switches: they undo each other
             if len(done) - first > 2 * len(switching.switches) + 1:
                 raise MotionEndError(Result.CHATTERING, done[-1].what)
             _refuse_chatter(done, here, self._duration)
@@ -128,7 +126,7 @@ class Turning(AbstractMonitor):
         return here
 
     def _held(self, run: RunState, here: Progress) -> Progress:
-        """The state after it is decided how gaps and dry frictions are held from now on."""
+        """Return the state with the modes of gaps and dry frictions from now on."""
         flow, contacts = run.flow, self.switching.contacts
         if contacts is None:
             return here
@@ -139,7 +137,7 @@ class Turning(AbstractMonitor):
         if now.record is not None:
             run.turned.append(now.record)
             _refuse_chatter(run.turned, here, self._duration)
-        # turns that change nothing, one after another, are chattering, too
+        # events in succession without a mode change are chattering as well
         near = here.t - self._last <= AGREEMENT * self._duration
         self._idle = self._idle + 1 if now.record is None and near else 0
         self._last = float(here.t)
@@ -147,17 +145,17 @@ class Turning(AbstractMonitor):
             due = [x for x, yes in zip(contacts.names, fired, strict=True) if yes]
             detail = f"{', '.join(due)} at one instant, with no change that lasts"
             raise MotionEndError(Result.CHATTERING, detail)
-        values = np.array(event_values(run.events, flow, now.modes, here.t, now.y))
-        # what is round-off above zero has not risen yet
+        values = event_values(run.events, flow, now.modes, here.t, now.y)
+        # round-off above zero does not count as a rise
         values[loose] = np.minimum(values[loose], 0.0)
         return _with(here, now.y, now.modes, values, np.zeros(len(values), bool))
 
     def changed(self, run: RunState, params: PyTree) -> None:
-        """Decide anew how gaps and dry frictions are held, after forces or parameters of the run
-        were changed from outside.
+        """Determine the modes of gaps and dry frictions again, after forces or parameters of the
+        run were changed from outside.
 
         Args:
-            params: the parameters from here on; None where they are those of before.
+            params: the parameters from now on; None if they did not change.
         """
         if self.switching.contacts is None:
             return
@@ -187,18 +185,18 @@ def _with(here: Progress, y, controller_state, values, fired) -> Progress:
 
 
 def _refuse_chatter(done: Sequence[Switched], here: Progress, duration: float) -> None:
-    """Raise if there were many turns at one instant."""
+    """Raise if there were many mode changes at one instant."""
     if len(done) > CHATTER and here.t - done[-1 - CHATTER].time <= AGREEMENT * duration:
         raise MotionEndError(Result.CHATTERING, done[-1].what)
 
 
 def accumulation(times: Sequence[float]) -> float:
-    """When instants that follow each other at geometrically shorter intervals come to their limit
-    [s]; inf if they do not.
+    """Return the limit of instants whose intervals shrink geometrically [s]; inf without a
+    limit.
     """
-    # the events come to an end there, and no step passes it: eight intervals in a row, each shorter
-    # than the last by one ratio, go on for ever in a finite time (Zeno), as a ball bounces ever
-    # lower
+    # The events accumulate there, and no step passes it. Eight intervals in a row, each shorter
+    # than the last by one ratio, indicate infinitely many in a finite time (Zeno behavior), as of a
+    # ball that bounces ever lower.
     intervals = np.diff(times)[-8:]
     if len(intervals) < 8 or np.any(intervals <= 0):
         return np.inf
@@ -208,7 +206,13 @@ def accumulation(times: Sequence[float]) -> float:
     return geometric_limit(times) if steady else np.inf
 
 
+def event_values(
+    events: Events, flow: ConstrainedVectorField, controller_state, t, y
+) -> np.ndarray:
+    """Return the functions of all events at one instant, by one compiled program."""
+    return np.array(called_again(_event_values, (events, flow), controller_state, t, y)[0])
+
+
 @model_program
-def event_values(events: Events, flow: ConstrainedVectorField, controller_state, t, y):
-    """The functions of all events at one instant, compiled once."""
+def _event_values(events: Events, flow: ConstrainedVectorField, controller_state, t, y):
     return events(flow, controller_state, t, y)

@@ -1,7 +1,7 @@
-"""The watch for rows that vanish along a motion, so that no finite force can hold them.
+"""Detection of rows that vanish along a motion, so that no finite force satisfies them.
 
-A rod that shrinks to a point takes ever more force and ever shorter steps, without end; if it
-shrinks straight on, one step comes out on the other side of the point, or back.
+A rod that shrinks to a point takes ever larger forces and ever shorter steps, without end. If it
+shrinks along a straight line, one step may end on the other side of the point, or reverse.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from zwang.simulation.results import Steps
 from zwang.thresholds import SMALL_PART
 
 ENDLESS = (Result.STEP_TOO_SMALL, Result.TOO_MANY_STEPS)
-"""How a motion ends before a row that vanishes."""
+"""Results of a motion that ends before a vanishing row."""
 
 
 class VanishingRows(AbstractMonitor):
-    """Ends a motion whose row vanishes: it leaps there, or stands still before it.
+    """Ends a motion whose row vanishes: the motion jumps there, or comes to a standstill before it.
 
     Attributes:
-        standing: part of the length of the steps so far that the last ones have in a motion that
-            stands still.
-        leap: part of the largest velocity that changes within a step that leaps: with no gradient a
-            row holds no velocity, and a projection next to it may turn one round.
+        standing: a motion is at a standstill if its last steps are shorter than this part of the
+            mean step so far.
+        leap: a step jumps if the velocity changes within it by this part of the largest velocity:
+            without a gradient a row does not constrain the velocity, and a projection next to such
+            a state may reverse it.
     """
 
     standing, leap = SMALL_PART, 0.5
@@ -47,7 +48,7 @@ class VanishingRows(AbstractMonitor):
             if found := gone(steps.t[i], steps.y[i]):
                 run.end_within(chunk, int(i), Result.VANISHING, found)
         t, y = (steps.t[-1], steps.y[-1]) if len(steps.t) else (before.t[-1], before.y[-1])
-        # one step may be short because a sample or a stop lies at its end, not so all of them
+        # a single step may be short because a sample or a stop lies at its end, but not all of them
         lengths = run.recent_lengths(steps)
         so_far = (float(t) - float(start.t[0])) / max(int(run.here.accepted), 1)
         stands = len(lengths) > 0 and np.max(lengths) < self.standing * so_far
@@ -58,14 +59,14 @@ class VanishingRows(AbstractMonitor):
 
 
 def _leaping(start: Steps, before: Steps, chunk: Steps, nq: int, part: float) -> np.ndarray:
-    """Steps of a chunk within which velocities leap by a part of the usual ones, next to rows that
-    are nearly lost.
+    """Return the steps of a chunk within which velocities jump by this part of the usual ones, next
+    to rows that have almost vanished.
 
-    A point where a row has no gradient leaves open how the motion goes on, on the other side or
-    back.
+    At a point where a row has no gradient the further motion is undetermined: it continues on the
+    other side or reverses.
     """
     y = np.vstack([before.y[-1:], chunk.y])
-    # a motion that comes to rest, where such a row may vanish too, does not leap
+    # a motion that comes to rest, where such a row may vanish too, does not jump
     usual = max(np.max(np.abs(x)) for x in (y[:, nq:], start.y[:1, nq:]))
     leap = np.abs(np.diff(y[:, nq:], axis=0)).max(axis=1) > part * usual
     heights = np.append(before.log_det, chunk.log_det)
@@ -74,7 +75,9 @@ def _leaping(start: Steps, before: Steps, chunk: Steps, nq: int, part: float) ->
 
 
 def shrunk(dynamics: Dynamics, start: State, end: State, least: float = SMALL_PART) -> str:
-    """Which rows have all but vanished since the start, in words; empty if none have."""
+    """Return a list of the rows that have almost vanished since the start, in words; empty if none
+    have.
+    """
     lengths = []
     for s in (start, end):
         at = evaluate(dynamics, s)

@@ -1,8 +1,8 @@
-"""The watch over every step of a run: constraints that come to contradict each other end it, and
-rows that are nearly parallel are handed to a method that decides on a rank.
+"""Checks of every step of a run: constraints that begin to contradict each other end it, and rows
+that are nearly parallel get a method with a rank decision.
 
-The loop records for every step the residual of `A v̇ = b` at its first stage, which is on the
-constraints. Ordinary rows leave round-off. Where there is more, the host examines the state.
+For every step the loop records the residual of `A v̇ = b` at its first stage, which satisfies the
+constraints. For ordinary rows it is round-off. Where it is larger, the host examines the state.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ LOOKS = 24
 
 
 class ConstraintWatch(AbstractMonitor):
-    """Looks at the suspicious steps of a chunk: it ends a run whose constraints contradict each
-    other, and has steps taken once more by a method that their nearly parallel rows need.
+    """Examines the suspicious steps of a chunk. It ends a run whose constraints contradict each
+    other, and repeats steps with a rank-deciding method if their rows are nearly parallel.
 
     Args:
         changeable: whether the method for A⊕ may be changed along the run.
 
     Attributes:
-        persistent: part of the steps of a chunk that are suspicious before the method is changed: a
-            singular configuration that is crossed makes a few of them so, and `Proximal` crosses it
-            well.
+        persistent: fraction of suspicious steps of a chunk above which the method is changed.
+            Crossing a singular configuration makes a few steps suspicious, and `Proximal` crosses
+            it well.
     """
 
     persistent = 0.5
@@ -50,7 +50,7 @@ class ConstraintWatch(AbstractMonitor):
     def inspect(self, run: RunState, chunk: Chunk) -> bool:
         sigma = _smallest_sigma(run, chunk, self.persistent)
         dynamics = run.flow.dynamics
-        # a method that the user chose is not changed behind his back
+        # a method that the user has chosen is never replaced
         changeable = self.changeable and type(dynamics.pseudoinverse) is Proximal
         if sigma is None or not changeable:
             return False
@@ -62,8 +62,8 @@ class ConstraintWatch(AbstractMonitor):
 
 
 class MethodWatch(AbstractMonitor):
-    """Refuses states that the methods of a run were not made for, and that its start did not show:
-    the sparsity of its rows, the integrator.
+    """Refuses states for which the methods of a run are not valid, but which its start did not
+    show: the sparsity of its rows, the integrator.
     """
 
     def judge(self, run: RunState, chunk: Chunk, result: Result) -> Result:
@@ -75,11 +75,12 @@ class MethodWatch(AbstractMonitor):
 
 
 class ScaleWatch(AbstractMonitor):
-    """Measures the scales of a run anew where no step can be kept: they may be those of a singular
+    """Measures the scales of a run again where no step is accepted: they may be those of a singular
     configuration that the motion has left.
 
     Attributes:
-        smaller: how many times smaller the mechanism must have looked when they were measured.
+        smaller: smallest factor by which the mechanism must have appeared smaller when the scales
+            were measured.
     """
 
     smaller = 2.0
@@ -96,8 +97,8 @@ class ScaleWatch(AbstractMonitor):
 
 
 def _smallest_sigma(run: RunState, chunk: Chunk, part: float) -> float | None:
-    """Smallest singular value of rows that stayed nearly parallel along this part of a chunk, or
-    None.
+    """Return the smallest singular value of rows that stayed nearly parallel along this part of a
+    chunk, or None.
 
     Raises:
         MotionEndError: if constraints contradict each other within it.
@@ -106,7 +107,7 @@ def _smallest_sigma(run: RunState, chunk: Chunk, part: float) -> float | None:
     suspicious = np.flatnonzero(~(steps.residual <= RESOLVED))
     smallest = np.inf
     for i in _worth_a_look(suspicious, steps.residual):
-        # a residual is that of the state which the step began at: the end of the one before
+        # the residual belongs to the state at which the step began: the end of the step before
         source = (steps, i - 1) if i else (before, len(before.t) - 1)
         t, y = source[0].t[source[1]], source[0].y[source[1]]
         if not np.all(np.isfinite(y)):
@@ -114,7 +115,7 @@ def _smallest_sigma(run: RunState, chunk: Chunk, part: float) -> float | None:
         held = run.flow.with_input(on_device(steps.applied[i]))
         verdict = verdict_at(held, t, y, source[0].violation[source[1]])
         if not np.isfinite(verdict.residual):
-            continue  # the next step ends the run, with the sentence for what is not finite
+            continue  # the next step ends the run and names the function
         if not verdict.consistent:
             if np.any(np.asarray(run.here.fired)) and (lost := _lost_rank(verdict)):
                 run.end_within(chunk, int(i), Result.SINGULAR_STOP, lost)
@@ -128,8 +129,8 @@ def _smallest_sigma(run: RunState, chunk: Chunk, part: float) -> float | None:
 
 
 def _lost_rank(verdict: Verdict) -> str:
-    """The singular value of rows that are independent elsewhere, but not here; "" if all that
-    depend on others do so up to round-off.
+    """Return the singular value of rows that are dependent only here, in words; "" if all dependent
+    rows are so up to round-off.
     """
     values = np.zeros(0) if verdict.rows is None else verdict.rows.split.singular_values
     lost = values[(values > ROUND_OFF) & (values < AGREEMENT)]
@@ -137,7 +138,7 @@ def _lost_rank(verdict: Verdict) -> str:
 
 
 def _worth_a_look(suspicious: np.ndarray, residual: np.ndarray) -> np.ndarray:
-    """At most `LOOKS` of them in order, the first and the worst among them."""
+    """Return at most `LOOKS` of them in order, the first and the worst among them."""
     if len(suspicious) <= LOOKS:
         return suspicious
     spread = suspicious[np.linspace(0, len(suspicious) - 1, LOOKS - 4).astype(int)]
@@ -146,7 +147,9 @@ def _worth_a_look(suspicious: np.ndarray, residual: np.ndarray) -> np.ndarray:
 
 
 def verdict_at(flow: ConstrainedVectorField, t: float, y: np.ndarray, violation: float) -> Verdict:
-    """The constraints at a state of a run, with what the drift treatment adds to b."""
+    """Return the verdict on the constraints at a state of a run, with the term that the drift
+    treatment adds to b.
+    """
     dynamics = flow.dynamics
     assert dynamics.scales is not None
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
@@ -159,8 +162,8 @@ def verdict_at(flow: ConstrainedVectorField, t: float, y: np.ndarray, violation:
 
 
 def suited(dynamics: Dynamics, verdict: Verdict) -> tuple[Dynamics, str]:
-    """The dynamics with a method for A⊕ that its rows need, and the sentence that says so; as it is
-    where the rows are ordinary.
+    """Return the dynamics with a method for A⊕ that suits its rows, and a sentence about the
+    change; unchanged for ordinary rows.
     """
     sigma = verdict.nearly_parallel
     by_sweeps = type(dynamics.pseudoinverse) is Proximal and not dynamics.structure.sparse
@@ -170,8 +173,8 @@ def suited(dynamics: Dynamics, verdict: Verdict) -> tuple[Dynamics, str]:
 
 
 def decisive(dynamics: Dynamics, sigma: float, when: str) -> tuple[Dynamics, str]:
-    """The dynamics with a method that decides on a rank instead of damping small singular
-    values.
+    """Return the dynamics with a method that decides on a rank instead of damping small singular
+    values, and a sentence about the change.
     """
     sentence = (
         f"rows of the constraints are nearly parallel {when} (singular value {sigma:.1e}): "
@@ -181,16 +184,16 @@ def decisive(dynamics: Dynamics, sigma: float, when: str) -> tuple[Dynamics, str
 
 
 def by_rank(dynamics: Dynamics) -> Dynamics:
-    """The dynamics with a method for A⊕ that decides on a rank."""
+    """Return the dynamics with a method for A⊕ that decides on a rank."""
     return dataclasses.replace(dynamics, pseudoinverse=CompleteOrthogonal())
 
 
 def remeasured(
     flow: ConstrainedVectorField, t: float, y: np.ndarray, smaller: float
 ) -> ConstrainedVectorField:
-    """The flow with scales of the present state where the mechanism looked that many times smaller:
-    next to a singular configuration a row that is about to vanish makes a mechanism look tiny, and
-    the round-off of φ an error of its own size; compiles nothing.
+    """Return the flow with the scales of the present state if the mechanism appeared smaller by
+    that factor before. Next to a singular configuration, a row that almost vanishes makes a
+    mechanism appear tiny, and the round-off of φ an error of its own size. Nothing is compiled.
     """
     dynamics = flow.dynamics
     before = dynamics.scales

@@ -11,8 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from zwang.compile.compatibility import depends_on
 from zwang.inputs.arrays import without_derivative
-from zwang.thresholds import AGREEMENT, CONVERGED, LAST_DIGIT, MARGIN, SHORT_WAY, SMALL_PART
+from zwang.thresholds import AGREEMENT, LAST_DIGIT, MARGIN, SHORT_WAY, SMALL_PART
 
 LOOKS, GOLDEN = 24, (math.sqrt(5) - 1) / 2
 """Maximum number of evaluations within a step, and the fraction of the interval that each leaves:
@@ -25,9 +26,10 @@ class EventFunctions(Protocol):
     any other function where it reaches or crosses zero.
 
     `peaks` are rising functions that are also searched for a zero within a step, such as the gap
-    between a fast body and a small one: (t, y) → their values, and −inf for all others; None if
-    there are none. `forces` are rising functions of the forces of active rows, and whether any row
-    is active: the error estimate of a step does not see a load that changes while nothing moves.
+    between a fast body and a small one: (t, y) → their values, and −inf for all others, and whether
+    positions alone determine them; None if there are none. `forces` are rising functions of the
+    forces of active rows, and whether any row is active: the error estimate of a step does not see
+    a load that these rows carry.
     """
 
     @property
@@ -37,7 +39,7 @@ class EventFunctions(Protocol):
     def __call__(self, flow, controller_state, t, y) -> Float[Array, " e"]:
         raise NotImplementedError
 
-    def peaks(self, flow, controller_state) -> Callable[[Array, Array], Array] | None:
+    def peaks(self, flow, controller_state) -> tuple[Callable[[Array, Array], Array], bool] | None:
         raise NotImplementedError
 
     def forces(
@@ -84,17 +86,19 @@ def crossed_events(
         within, inside = _between(events.rising, lambda s: at(*path(s)), before, values)
         crossed = crossed | within
     if (peaks := events.peaks(flow, controller_state)) is not None:
-        inner = lambda s: without_derivative(peaks(*path(s)))
-        slopes, order = _slopes(inner, before, values), 2 if flow.moves_by_velocity else 1
+        inner = lambda s: without_derivative(peaks[0](*path(s)))
+        slopes = _slopes(inner, before, values)
+        order = 2 if flow.moves_by_velocity and peaks[1] else 1
         within, where = _peaks(inner, before, values, slopes, order)
         crossed, inside = crossed | within, jnp.minimum(inside, where)
     if (forces := events.forces(flow, controller_state)) is not None:
-        inner, holds = lambda s: without_derivative(forces[0](*path(s))), forces[1]
-        missed = lambda: _missed(inner, before, values, largest)
-        none = lambda: (jnp.zeros_like(crossed), jnp.asarray(1.0))
-        alone = holds & _rests(flow, start, end) & ~jnp.any(crossed)
-        within, where = jax.lax.cond(alone, missed, none)
-        crossed, inside = crossed | within, jnp.minimum(inside, where)
+        middle, moment = path(0.5)[1], lambda s: path(s)[0]
+        load = lambda t: without_derivative(forces[0](t, middle))
+        if depends_on(load, moment(0.5)):
+            missed = lambda: _missed(lambda s: load(moment(s)), before, values, largest)
+            none = lambda: (jnp.zeros_like(crossed), jnp.asarray(1.0))
+            within, where = jax.lax.cond(forces[1] & ~jnp.any(crossed), missed, none)
+            crossed, inside = crossed | within, jnp.minimum(inside, where)
     # a rising event that has taken effect must fall below this fraction of its largest value so far
     # before it can take effect again: on its own constraint it is zero up to round-off
     values = jnp.where(jnp.isinf(before) & (values > -AGREEMENT * largest), jnp.inf, values)
@@ -155,23 +159,23 @@ def _peaks(values, before, after, slopes, order: float):
     return within, jnp.min(jnp.where(within, place * share, 1.0), initial=1.0)
 
 
-def _rests(flow, start, end):
-    """Return whether nothing moves in a step. Otherwise its error resolves what the forces follow,
-    and they are not known within it as exactly as at its ends.
-    """
-    fastest = [jnp.max(jnp.abs(flow.split(y)[1]), initial=0.0) for _, y in (start, end)]
-    return (end[0] - start[0]) * jnp.maximum(*fastest) <= CONVERGED
+def _missed(load, before, after, largest):
+    """Find the functions that rise above zero and fall below it again within a step because of a
+    load that depends on time, or vary too much to decide, and the fraction of the step to take
+    instead.
 
-
-def _missed(values, before, after, largest):
-    """Find the functions that rise above zero and fall below it again within a step, or vary too
-    much to decide, and the fraction of the step to take instead.
+    `load` gives the functions for s from 0 to 1 at one state in the middle of the step. What they
+    change with the state is resolved by the error of the step, and is taken to be linear: the path
+    within the step is not known as exactly as its ends.
 
     The functions are evaluated at two instants within the step and compared with the cubic that has
     their values and slopes at both ends. A function is resolved if it differs from the cubic by
     less than 1e-2 of its range, as an oscillation is within a quarter of its period; it then has at
     most one maximum, which `_peaks` finds.
     """
+    ends = before - load(0.0), after - load(1.0)
+    begin, end = (jnp.where(jnp.isfinite(x), x, 0.0) for x in ends)
+    values = lambda s: load(s) + (1 - s) * begin + s * end
     slopes = _slopes(values, before, after)
     inside = np.array([[1 / 3], [2 / 3]])
     looks = jnp.stack([values(s) for s in inside[:, 0]])
@@ -185,7 +189,7 @@ def _missed(values, before, after, largest):
     rough = rough & (high + MARGIN * off > 0)  # or it cannot reach zero
     above = below & (jnp.max(looks, axis=0) > noise)
     first = jnp.min(jnp.where(above & (looks > noise), inside, 1.0), initial=1.0)
-    # where nothing moves, the path between the ends of the step is exact
+    # they are known within the step as exactly as at its ends
     peak, where = _peaks(lambda s: values(s) - noise, before - noise, after - noise, slopes, np.inf)
     where = jnp.minimum(where, jnp.where(jnp.any(rough), 0.5, first))
     return rough | above | peak, where

@@ -80,10 +80,10 @@ def advance(
     flow: ManifoldFlow,
     integrator: AbstractIntegrator,
     events: EventFunctions,
-    progress: Progress,
-    targets: Float[Array, " chunk"],
     tolerances: Tolerances,
     limit: Int[Array, ""],
+    progress: Progress,
+    targets: Float[Array, " chunk"],
 ) -> tuple[Progress, History]:
     """Take at most `CHUNK` accepted steps towards the times `targets` (padded with inf), and at
     most `limit` steps in all.

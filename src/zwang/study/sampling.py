@@ -64,14 +64,14 @@ class Axis:
         return self.low + (self.high - self.low) * u
 
 
-def axis(name: str, given: object) -> Axis:
-    """Parse a quantity and its values.
+def axis(name: str, given: object, unit: str = "") -> Axis:
+    """Parse a quantity and its values, in `unit` if that is known.
 
     Raises:
         ModelError: for anything other than `EXPECTED`.
     """
     if isinstance(given, str):
-        return _range(name, given)
+        return _range(name, given, unit)
     if callable(getattr(given, "ppf", None)):
         return Axis(name, np.zeros(0), distribution=given)
     values = np.atleast_1d(np.asarray(real_array(given, f"over[{name!r}]", EXPECTED)))
@@ -80,14 +80,14 @@ def axis(name: str, given: object) -> Axis:
     return Axis(name, values)
 
 
-def _range(name: str, text: str) -> Axis:
+def _range(name: str, text: str, unit: str) -> Axis:
     """Parse `low:high:number`, `log:low:high:number`, or a list `1,2,3`; units as `30mm:45mm:8`."""
     log = text.startswith("log:")
     words = text.removeprefix("log:").split(":")
     try:
         if len(words) == 1 and not log:
-            return axis(name, [quantity(word) for word in text.split(",")])
-        low, high = quantity(words[0]), quantity(words[1])
+            return axis(name, [quantity(word, unit) for word in text.split(",")])
+        low, high = quantity(words[0], unit), quantity(words[1], unit)
         number = int(words[2]) if len(words) > 2 else 2
     except (ModelError, ValueError, IndexError):
         refuse(f"over[{name!r}]", text, EXPECTED)

@@ -121,7 +121,8 @@ def sweep(
     **Other arguments**
 
     Args:
-        units: of quantities and outputs by name, if the model has none.
+        units: of quantities and outputs by name, if the model has none; values of `over` that
+            are typed with another unit are converted.
         inputs: names in `over` that are not parameters: only `start` and `loop` read them.
         part: cases of a part; by default a 64th of all, at least 32 and at most 1024.
         trajectories: whether q and v of every case are stored, too (`Sweep.motion`); needs `out`.
@@ -149,9 +150,11 @@ def sweep(
     sample = grid() if sample is None else sample
     instance(sample, Sample, "sweep: sample", f"zw.study.grid(), {DRAWN.words}")
     optional_function(progress, "progress", "(fraction)")
+    units = {} if units is None else mapping(units, "units", "{'length': 'm'}")
     plan = _plan(
         model,
         over,
+        units,
         start,
         _instants(duration, times, samples),
         sample,
@@ -162,7 +165,6 @@ def sweep(
         {"switches": declared, **options} if (declared := declared_switches(model)) else options,
     )
     named = (*plan.values, *(x.name for x in plan.outputs))
-    units = {} if units is None else mapping(units, "units", "{'length': 'm'}")
     out = None if out is None else file_name(out, "sweep: out")
     for name in units:
         known(name, named, "units names what the study has not:")
@@ -206,6 +208,7 @@ def sweep(
 def _plan(
     model: Model,
     over: Mapping[str, Any],
+    units: Mapping[str, str],
     start,
     instants: np.ndarray,
     sample: Sample,
@@ -216,7 +219,8 @@ def _plan(
     options: dict[str, Any],
 ) -> Plan:
     """Validate the arguments and make the study."""
-    axes = {n: axis(n, x) for n, x in mapping(over, "over", "{'length': '0.5:2:40'}").items()}
+    given = mapping(over, "over", "{'length': '0.5:2:40'}")
+    axes = {n: axis(n, x, units.get(n, "")) for n, x in given.items()}
     inputs = labels(inputs, "inputs")
     if not axes:
         raise ModelError("over is empty; name a quantity to vary, e.g. {'length': '0.5:2:40'}.")

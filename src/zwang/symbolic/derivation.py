@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import sympy as sp
+from sympy.printing.pretty.pretty_symbology import pretty_symbol
 
 from zwang.algebra.decomposition import singular_values
 from zwang.codegen.equations import nonideal_rows
@@ -334,7 +335,7 @@ def _assumptions(found: SymbolicEquations, hold: Rows, rows: list[int], given: S
     m = found.A.rows
     positive = [s for s in found.symbols.p if s.is_positive]
     if positive:
-        yield f"{', '.join(map(str, positive))} > 0."
+        yield f"{', '.join(pretty_symbol(str(s)) for s in positive)} > 0."
     yield "M is positive definite."
     if m:
         yield f"A has rank {len(rows)} of {m} rows: " + (

@@ -1,5 +1,5 @@
-"""Matrices of every shape and rank, and what a method makes of them, compiled once for each method
-and shape.
+"""Matrices of all shapes and ranks, and the results of a method for them, compiled once for each
+method and shape.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Solutions that say how good they are: ordinary, redundant, nearly parallel and contradictory
-rows.
+"""Solutions with a certificate of their accuracy: ordinary, redundant, nearly parallel and
+contradictory rows.
 """
 
 import jax

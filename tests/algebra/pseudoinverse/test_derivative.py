@@ -1,5 +1,5 @@
-"""The derivative of C⁺ r is that of a smooth function wherever the rank is constant, and finite
-elsewhere.
+"""The derivative of C⁺ r is that of a smooth function if the rank is constant, and finite
+otherwise.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Greville's recursion as the pseudoinverse paper prints it, and what is wrong with it."""
+"""Greville's recursion as printed in the pseudoinverse paper, and its errors."""
 
 import jax.numpy as jnp
 import numpy as np

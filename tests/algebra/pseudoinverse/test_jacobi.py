@@ -1,4 +1,6 @@
-"""Jacobi rotations beside exact singular values of matrices whose rows differ in size."""
+"""Jacobi rotations compared with exact singular values, for matrices with rows of different
+sizes.
+"""
 
 import mpmath
 import numpy as np

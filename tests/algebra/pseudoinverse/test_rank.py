@@ -1,4 +1,4 @@
-"""The rank that the default method reports, of many rows as of few."""
+"""The rank that the default method reports, for many rows and for few."""
 
 import jax.numpy as jnp
 import numpy as np

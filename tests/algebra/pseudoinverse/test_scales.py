@@ -1,4 +1,6 @@
-"""Matrices of any size, and matrices that are no real ones: right, or refused in a sentence."""
+"""Matrices of any size, and matrices that are not real: right results, or errors of one
+sentence.
+"""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Every formulation with every pseudoinverse gives the one acceleration that the constraints
+"""Every formulation with every pseudoinverse gives the unique acceleration that the constraints
 determine.
 """
 

@@ -1,4 +1,4 @@
-"""Accelerations can be differentiated, at redundant rows too."""
+"""Accelerations are differentiable, even with redundant rows."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Operation counts against Tables 1 to 6 of the pseudoinverse paper."""
+"""Operation counts compared with Tables 1 to 6 of the pseudoinverse paper."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""Off the constraints, the rank threshold decides the acceleration: rows that depend on each other
-do so no longer.
+"""At states that violate the constraints, the rank threshold determines the acceleration, because
+dependent rows are independent there.
 """
 
 import functools

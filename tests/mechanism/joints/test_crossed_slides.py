@@ -1,4 +1,4 @@
-"""An Oldham coupling: two parallel shafts whose axes are apart."""
+"""An Oldham coupling: two parallel shafts with an offset."""
 
 import numpy as np
 import pytest

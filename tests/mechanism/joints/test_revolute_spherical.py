@@ -1,4 +1,4 @@
-"""A body at its center on a massless link with a hinge: a plane pendulum, whatever its spin."""
+"""A body with its center on a massless link with a hinge: a plane pendulum for any spin."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A nut on a thread with a pitch that varies: s(θ) = a θ + b sin θ."""
+"""A nut on a thread with a varying pitch: s(θ) = a θ + b sin θ."""
 
 import numpy as np
 import pytest

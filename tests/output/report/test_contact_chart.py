@@ -1,4 +1,4 @@
-"""The figure of what may let go: bands, impulses, and friction within its cone."""
+"""The figure of contacts: bands, impulses, and friction within its cone."""
 
 import numpy as np
 

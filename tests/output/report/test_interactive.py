@@ -1,4 +1,4 @@
-"""The figures of a report in a browser: zoom, values under the pointer, curves that hide, keys."""
+"""The figures of a report in a browser: zoom, values at the pointer, hidden curves, keys."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""The report: self-contained, complete, safe against names, and quick."""
+"""The report: self-contained, complete, safe against malicious names, and quick."""
 
 import html.parser
 import re

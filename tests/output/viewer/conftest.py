@@ -1,4 +1,4 @@
-"""A run with a scene, and programs that compile quickly because they run for milliseconds."""
+"""A run with a scene, with compiler settings for short programs that compile quickly."""
 
 import jax.numpy as jnp
 import numpy as np

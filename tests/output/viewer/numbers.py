@@ -1,4 +1,4 @@
-"""The numbers of a page as NumPy's, by Python's own LZMA."""
+"""The numbers of a page in NumPy, unpacked by Python's own LZMA."""
 
 import base64
 import lzma

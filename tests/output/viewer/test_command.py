@@ -1,4 +1,4 @@
-"""`zwang view`: served on this computer only, one sentence for what is wrong, a clean end."""
+"""`zwang view`: served on this computer only, errors of one sentence, and a clean end."""
 
 import os
 import re

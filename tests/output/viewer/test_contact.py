@@ -1,4 +1,4 @@
-"""What may let go on the page: bands below the slider, cones and forces at contacts."""
+"""Contacts on the page: bands below the slider, cones and forces at contacts."""
 
 import re
 
@@ -40,10 +40,11 @@ def test_bands_end_where_switches_are(page, rocking):
     left, right, *grips = numbers
     assert grips == [left, right]  # an edge that is down sticks
     assert len(hits) == 2
-    np.testing.assert_allclose(left, hits, atol=1e-9)
-    np.testing.assert_allclose(right, [0.0, *hits, 1.0], atol=1e-9)
+    # instants have 32 bits on the page
+    np.testing.assert_allclose(left, hits, atol=1e-7)
+    np.testing.assert_allclose(right, [0.0, *hits, 1.0], atol=1e-7)
     struck = [float(x) / 1000 for y in paths[:2] for x in re.findall(r"M([0-9.]+)", y[2])]
-    np.testing.assert_allclose(sorted(struck), hits, atol=1e-9)
+    np.testing.assert_allclose(sorted(struck), hits, atol=1e-7)
     assert page.locator("#impulses").text_content().startswith("longest impulse 1.")
 
 

@@ -1,4 +1,4 @@
-"""What a picture costs where a processor draws it: calls, corners and pixels."""
+"""The cost of a picture that a processor draws: calls, vertices and pixels."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""Pages of a run, and of the site where it is built, at the widths of a phone and of a desk, light
-and dark: nothing is wider than the window, overlaps or is empty, and two renderings are alike.
+"""Pages of a run, and of the site if it is built, at the widths of a phone and of a desktop, light
+and dark: nothing is wider than the window, overlaps or is empty, and two renderings are equal.
 """
 
 import io

@@ -1,4 +1,4 @@
-"""The numbers behind the page: motion between the steps, violations, and scenes that cannot be."""
+"""The data of the page: motion between the steps, violations, and impossible scenes."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Curves packed for a page: what its program reads is what was packed."""
+"""Curves packed for a page: its program reads the original values."""
 
 import json
 import shutil

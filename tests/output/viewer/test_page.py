@@ -1,4 +1,4 @@
-"""The page of a run: it plays by itself in a browser, and asks the network for nothing."""
+"""The page of a run: it plays in a browser without a network."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""A page that simulates: what the browser computes, dragged and with other numbers."""
+"""A page that simulates: results of the browser, after dragging and with other parameters."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The page shows what is against gravity upwards, whichever axis that is."""
+"""The page shows the direction opposite to gravity upward, for every axis."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,6 @@
-"""Quantities of one's own in a run: plotted, saved, reported."""
+"""User-defined quantities of a run: plotted, saved, reported."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -28,6 +29,27 @@ def test_an_added_quantity_is_a_variable_with_its_unit(run, tmp_path):
     np.testing.assert_array_equal(again.dataset["theta"].values, expected)
     heading = run.save(tmp_path / "run.csv").read_text().splitlines()[0]
     assert "theta (rad)" in heading and "place and speed" in heading
+    with pytest.raises(zw.ModelError, match="'x' is a coordinate of the run; take another name"):
+        run.add("x", lambda q, v, t: 1.0)
+
+
+def test_every_column_of_a_table_has_its_unit_where_entries_differ(tmp_path):
+    point = zw.System(
+        2,
+        lambda q, t, p: jnp.ones(2),
+        lambda q, v, t, p: jnp.zeros(2),
+        coordinates=("x", "angle"),
+        units=("m", "rad"),
+    )
+    rows = [
+        zw.Holonomic(lambda q, t, p: q[0], name="stop", unit="m"),
+        zw.Holonomic(lambda q, t, p: q[1], name="lock", unit="rad"),
+    ]
+    run = zw.simulate(zw.Model(point, rows), [0.0, 0.0], [0.0, 0.0], duration=0.1, samples=3)
+    heading = run.save(tmp_path / "run.csv").read_text().splitlines()[0].split(",")
+    assert {"q[angle] (rad)", "acceleration[angle] (rad/s²)", "violation[stop] (m)"} <= {*heading}
+    assert {"multipliers[stop] (N)", "multipliers[lock] (N m)"} <= {*heading}
+    assert "velocity_violation[lock] (rad/s)" in heading and "mixed" not in str(heading)
 
 
 def test_an_added_quantity_is_drawn_first(run, tmp_path):

@@ -1,5 +1,5 @@
-"""Dips of a recorded sequence, and polynomials between steps, beside SciPy's, which are too slow to
-import for every run.
+"""Dips of a recorded sequence, and polynomials between steps, compared with those of SciPy, which
+is too slow to import for every run.
 """
 
 import numpy as np

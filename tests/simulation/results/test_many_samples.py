@@ -1,4 +1,4 @@
-"""Samples and states between steps, by native code and one after the other by XLA."""
+"""Samples and states between steps, by native code and one at a time by XLA."""
 
 import jax
 import numpy as np

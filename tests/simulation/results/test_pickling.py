@@ -1,4 +1,4 @@
-"""A run goes through `pickle` and does all that it did."""
+"""A run can be pickled, and has all its methods afterwards."""
 
 import pickle
 import subprocess

@@ -1,4 +1,4 @@
-"""A run's variables beside xarray: the same dataset, the same file."""
+"""A run's variables compared with xarray: the same dataset, the same file."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a user must know of a run stands in `run.warnings`, and nothing else does."""
+"""`run.warnings` contains everything that a user must know about a run, and nothing else."""
 
 import json
 
@@ -39,6 +39,15 @@ def test_a_run_is_printed_with_its_result_and_its_warnings(limited):
         assert part in shown
     assert all(sentence in shown for sentence in limited.warnings)
     assert repr(limited).count("\n") == 0 and "two masses" in repr(limited)
+
+
+def test_a_run_whose_samples_determine_the_steps_says_so():
+    """A smaller tolerance then changes nothing."""
+    said = "samples, not rtol, determine their length"
+    example = zw.gallery.load("pendulum")
+    assert said in str(example.run(duration=1.0, samples=101, rtol=1e-4))
+    assert said not in str(example.run(duration=1.0, samples=2, rtol=1e-10))
+    assert said not in str(example.run(duration=1.0, samples=101, step=1e-2))
 
 
 def test_warnings_are_stored_with_the_dataset(limited, tmp_path):

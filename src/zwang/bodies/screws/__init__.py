@@ -1,13 +1,13 @@
 """Screws: open chains of revolute and prismatic joints by the product of exponentials.
 
-A twist ξ = (v, ω) holds the velocity v of the point at the origin and the angular velocity ω; a
-rigid motion g is a 4 × 4 matrix.
+A twist ξ = (v, ω) consists of the velocity v of the point at the origin and the angular velocity ω;
+a rigid motion g is a 4 × 4 matrix.
 
-| file | what |
+| file | content |
 |---|---|
 | `twist.py` | twists of joints, exponential, adjoint, bracket |
-| `chain.py` | `OpenChain`: poses, Jacobians, mass and Coriolis matrix, gravity, a ready system |
-| `euler.py` | ZYZ Euler angles of a rotation, and back |
+| `chain.py` | `OpenChain`: poses, Jacobians, mass and Coriolis matrix, gravity, the system |
+| `euler.py` | ZYZ Euler angles of a rotation, and the rotation of Euler angles |
 
 Reference: Murray, Li and Sastry (1994), A mathematical introduction to robotic manipulation,
     chapters 2-4.

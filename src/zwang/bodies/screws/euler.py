@@ -9,8 +9,7 @@ from jaxtyping import Array, Float
 
 DEGENERATE = 1e-15
 """sin ψ below this is round-off of a rotation matrix and has no direction: φ and γ are then one
-turn, and φ is taken as 0.
-"""
+rotation, and φ is set to 0."""
 
 
 class ZYZ(NamedTuple):
@@ -22,7 +21,7 @@ class ZYZ(NamedTuple):
 
 
 def zyz_matrix(phi, psi, gamma) -> Float[Array, "... 3 3"]:
-    """R of ZYZ angles [rad], scara paper eq. (42)."""
+    """Return R of ZYZ angles [rad], scara paper eq. (42)."""
     (cf, sf), (cp, sp), (cg, sg) = (
         (jnp.cos(x), jnp.sin(x)) for x in jnp.broadcast_arrays(phi, psi, gamma)
     )
@@ -35,14 +34,15 @@ def zyz_matrix(phi, psi, gamma) -> Float[Array, "... 3 3"]:
 
 
 def zyz_angles(R: Float[Array, "... 3 3"]) -> ZYZ:
-    """ZYZ angles of a rotation, with 0 ≤ ψ ≤ π, scara paper eq. (44), and (45) where sin ψ = 0.
+    """Return the ZYZ angles of a rotation, with 0 ≤ ψ ≤ π, scara paper eq. (44), and (45) where sin
+    ψ = 0.
 
         φ = atan2(r₂₃, r₁₃), or 0 if both vanish,   ψ = atan2(√(r₁₃² + r₂₃²), r₃₃)
         γ = atan2(r₂₁ cos φ − r₁₁ sin φ, r₂₂ cos φ − r₁₂ sin φ)
 
-    γ is the turn that is left after R_z(−φ). Where sin ψ ≠ 0 this is atan2(r₃₂, −r₃₁), at ψ = 0 it
-    is the atan2(−r₁₂, r₁₁) of (45), at ψ = π its counterpart; unlike (44) it loses nothing close to
-    them, and the angles always give R back to round-off.
+    γ is the remaining rotation after R_z(−φ). Where sin ψ ≠ 0 it equals atan2(r₃₂, −r₃₁), at ψ = 0
+    the atan2(−r₁₂, r₁₁) of (45), at ψ = π its counterpart. Unlike (44) it loses no digits close to
+    them, and the angles always reproduce R up to round-off.
 
     Args:
         R: rotation matrices.
@@ -50,7 +50,7 @@ def zyz_angles(R: Float[Array, "... 3 3"]) -> ZYZ:
     R = jnp.asarray(R)
     x, y = R[..., 0, 2], R[..., 1, 2]
     turned = x * x + y * y > DEGENERATE**2
-    x, y = jnp.where(turned, x, 1.0), jnp.where(turned, y, 0.0)  # derivatives stay finite too
+    x, y = jnp.where(turned, x, 1.0), jnp.where(turned, y, 0.0)  # keeps derivatives finite, too
     phi = jnp.arctan2(y, x)
     sine = jnp.where(turned, jnp.hypot(x, y), 0.0)
     c, s = jnp.cos(phi), jnp.sin(phi)

@@ -1,8 +1,8 @@
 """Trees of bodies in joint coordinates.
 
-| file | what |
+| file | content |
 |---|---|
-| `branching.py` | which joint carries which body |
+| `branching.py` | the topology of joints and bodies |
 | `equations.py` | motions, twists, mass matrix and bias as products of 4 × 4 matrices |
 | `free_system.py` | M, F, N and the energy of a tree as functions of its parameters |
 | `tree.py` | `BodyTree`: a tree as a `zw.System`, with frames and their Jacobians |

@@ -1,5 +1,5 @@
-"""Which joint carries which body: all that is fixed about a tree, as plain NumPy arrays that a
-program is made with.
+"""The topology of a tree, joints and the bodies that they carry, as NumPy arrays that are constants
+of a program.
 """
 
 from __future__ import annotations
@@ -11,21 +11,20 @@ from functools import cached_property
 import numpy as np
 
 GROUND = -1
-"""The index of what does not move."""
+"""The index of the ground."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Branching:
-    """A tree of elementary joints: one that turns or slides has one coordinate, a ball joint four
-    (a unit quaternion).
+    """A tree of elementary joints: a revolute or prismatic joint has one coordinate, a ball joint
+    four (a unit quaternion).
 
     Attributes:
         parent: the joint before each joint, or `GROUND`; every joint comes after its parent, shape
             (n,).
         balls: whether each joint is a ball joint, shape (n,).
         bodies: the last joint before each body, or `GROUND`, shape (nb,).
-        slides: whether each joint moves along its axis, or has none, shape (n,); None where that
-            is not known.
+        slides: whether each joint moves along its axis, or has none, shape (n,); None if unknown.
     """
 
     parent: tuple[int, ...]
@@ -42,8 +41,8 @@ class Branching:
         return int(np.sum(np.where(self.balls, 3, 1), initial=0))
 
     def places(self, scalar: int, ball: int) -> list[np.ndarray]:
-        """Indices of the entries of each joint; a scalar joint has `scalar` of them, a ball joint
-        `ball`.
+        """Return the indices of the entries of each joint; a scalar joint has `scalar` of them, a
+        ball joint `ball`.
         """
         sizes = np.where(self.balls, ball, scalar).astype(int)
         ends = np.cumsum(sizes)
@@ -51,7 +50,7 @@ class Branching:
 
     @property
     def joint_of(self) -> np.ndarray:
-        """The joint that each velocity belongs to, shape (nv,)."""
+        """Joint of each velocity, shape (nv,)."""
         return np.repeat(np.arange(len(self.parent)), np.where(self.balls, 3, 1).astype(int))
 
     @property
@@ -70,17 +69,17 @@ class Branching:
 
     @property
     def moved(self) -> np.ndarray:
-        """Whether joint i stands on joint j or is it, shape (n, n)."""
+        """Whether joint j is joint i or carries it, shape (n, n)."""
         way = np.eye(len(self.parent), dtype=bool)
         for i, parent in enumerate(self.parent):
             if parent != GROUND:
-                # parents come first, so that their ways are complete
+                # parents come first, so that their paths are complete
                 way[i] |= way[parent]
         return way
 
     def apart(self, i: int, j: int) -> tuple[list[int], list[int]]:
-        """Joints after the last that moves both of two joints, up to each of them; either may be
-        the `GROUND`.
+        """Return the joints after the last common joint of two joints, up to each of them; either
+        may be the `GROUND`.
         """
         ways: tuple[list[int], list[int]] = [], []
         for way, end in zip(ways, (i, j), strict=True):
@@ -103,9 +102,7 @@ class Branching:
 
     @cached_property
     def levels(self) -> list[np.ndarray]:
-        """Joints by their number of joints before them on the branch, from those on the ground
-        on.
-        """
+        """Joints by the number of joints before them on the branch, from those on the ground on."""
         depth: list[int] = []
         for p in self.parent:  # parents come first
             depth.append(0 if p == GROUND else depth[p] + 1)
@@ -113,27 +110,27 @@ class Branching:
 
     @cached_property
     def parents(self) -> list[np.ndarray]:
-        """Of each level but the first, the place of each joint's parent in the level before."""
+        """Index of each joint's parent in the level before, for each level but the first."""
         parent = np.array(self.parent)
         pairs = zip(self.levels[:-1], self.levels[1:], strict=True)
         return [np.searchsorted(before, parent[level]) for before, level in pairs]
 
     @cached_property
     def onto_parents(self) -> list[np.ndarray]:
-        """Of each level but the last, whether its joint i is the parent of joint j of the next,
-        0.0 or 1.0.
+        """For each level but the last, whether its joint i is the parent of joint j of the next
+        one, 0.0 or 1.0.
         """
         pairs = zip(self.levels[:-1], self.parents, strict=True)
         return [(np.arange(len(x))[:, None] == after).astype(float) for x, after in pairs]
 
     @cached_property
     def by_levels(self) -> np.ndarray:
-        """The place of each joint where levels follow one another, shape (n,)."""
+        """Index of each joint in the sequence of levels, shape (n,)."""
         return np.argsort(np.concatenate(self.levels))
 
     @property
     def owners(self) -> np.ndarray:
-        """Whether velocity j is one of joint i, 0.0 or 1.0, shape (n, nv)."""
+        """Whether velocity j belongs to joint i, 0.0 or 1.0, shape (n, nv)."""
         return (np.arange(len(self.parent))[:, None] == self.joint_of).astype(float)
 
     @cached_property
@@ -143,12 +140,12 @@ class Branching:
 
     @cached_property
     def first_bodies(self) -> np.ndarray:
-        """The first body on each of them."""
+        """The first body on each of the joints with bodies."""
         return np.array([self.bodies.index(i) for i in self.carrying])
 
     @property
     def places_of_bodies(self) -> np.ndarray:
-        """The place of each body's joint among them; 0 of a body on the ground."""
+        """Index of each body's joint among them; 0 for a body on the ground."""
         return np.searchsorted(self.carrying, np.maximum(self.bodies, self.carrying[0]))
 
     @property
@@ -170,17 +167,18 @@ class Branching:
 
     @property
     def carriers(self) -> np.ndarray:
-        """Whether each of them is joint i, 0.0 or 1.0, shape (n, count)."""
+        """Whether each of the joints with bodies is joint i, 0.0 or 1.0, shape (n, count)."""
         return (np.arange(len(self.parent))[:, None] == self.carrying).astype(float)
 
 
 def row(count: int) -> Branching:
-    """Scalar joints one after another, each with a body."""
+    """Return scalar joints in a row, each with a body."""
     return Branching(tuple(range(-1, count - 1)), (False,) * count, tuple(range(count)))
 
 
 def order(parents: Sequence[int]) -> list[int]:
-    """An order in which everything comes after its parent, as near to the given one as that allows.
+    """Return an order in which all items come after their parents, as close as possible to the
+    given one.
 
     Raises:
         ValueError: if the parents form a circle.

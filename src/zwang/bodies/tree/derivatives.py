@@ -1,5 +1,5 @@
 """Derivatives of a tree's inverse dynamics in closed form, by one recursion, and `joint_forces`,
-inverse dynamics that JAX differentiates by them.
+inverse dynamics for which JAX uses these derivatives.
 
     ψ_j = V_p × S_j,   ξ_j = A_p × S_j + V_p × ψ_j,   χ_j = V_j × S_j + ψ_j     p the joint before j
     B X = X ×* I V + V ×* I X − I (V × X) = (2 y × p, G y),   y the angular part of X
@@ -10,11 +10,12 @@ inverse dynamics that JAX differentiates by them.
     i after j, or on it:  ∂τ_i/∂q_j = S_i · (Iᶜ_i ξ_j + Bᶜ_i ψ_j)
                           ∂τ_i/∂v_j = S_i · (Iᶜ_i χ_j + Bᶜ_i S_j)
 
-with ᶜ and F for sums over all that a joint moves. A change of q_j turns all that it moves by S_j;
-what is left of the change of a wrench is that of V by ψ_j and of A by ξ_j − V × ψ_j.
+with ᶜ and F for sums over everything that a joint moves. A change of q_j rotates all of this by
+S_j; the remaining change of a wrench is that due to the changes of V by ψ_j and of A by ξ_j − V ×
+ψ_j.
 
 Reference: Carpentier and Mansard (2018), Analytical derivatives of rigid body dynamics algorithms,
-    Robotics: Science and Systems XIV. That B has no more entries than p and G is Jacobi's identity.
+    Robotics: Science and Systems XIV. B has no other entries than p and G by Jacobi's identity.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def derivatives(
     acceleration: Float[Array, " nv"],
     gravity: Float[Array, "3"],
 ) -> tuple[Float[Array, "nv nv"], Float[Array, "nv nv"]]:
-    """∂(M v̇ + h)/∂q, along velocities, and ∂(M v̇ + h)/∂v."""
+    """Return ∂(M v̇ + h)/∂q, along velocities, and ∂(M v̇ + h)/∂v."""
     S, joint, before = at.S, tree.joint_of, np.array(tree.parent)[tree.joint_of]
     V, A = rates(tree, at, v, acceleration, gravity)
     # the ground, whose index is −1, comes last
@@ -88,7 +89,7 @@ def derivatives(
 
 
 def _gyration(inertia: Float[Array, "n 10"], V: Float[Array, "n 6"]) -> Float[Array, "n 3 3"]:
-    """G of each joint's own bodies."""
+    """Return G of each joint's own bodies."""
     first, J = inertia[:, 1:4], inertia[:, 4:][:, FULL]
     second = 0.5 * xp.trace(J, axis1=1, axis2=2)[:, None, None] * xp.eye(3) - J
     return -2 * (times(hat(first), hat(V[:, :3])) + times(hat(V[:, 3:]), second))
@@ -96,8 +97,8 @@ def _gyration(inertia: Float[Array, "n 10"], V: Float[Array, "n 6"]) -> Float[Ar
 
 @CustomDerivative
 def joint_forces(tree: Branching, q, v, acceleration, p):
-    """`M v̇ + h` without armature, differentiated in closed form by q, v and v̇, and by JAX by the
-    parameters.
+    """Return `M v̇ + h` without armature. It is differentiated in closed form with respect to q, v
+    and v̇, and by JAX with respect to the parameters.
     """
     return inverse_dynamics(tree, q, v, acceleration, p)
 
@@ -125,8 +126,8 @@ def _(primals, tangents):
 
 
 def along_velocities(tree: Branching, q: Float[Array, " nq"], dq: Float[Array, " nq"]):
-    """The velocities of a change of coordinates, shape (nv,); that of the length of a quaternion,
-    on which nothing depends, has none.
+    """Return the velocities of a change of coordinates, shape (nv,); a change of the length of a
+    quaternion, on which nothing depends, has no velocity.
     """
     made = []
     for at, is_ball in zip(tree.places(1, 4), tree.balls, strict=True):
@@ -136,6 +137,6 @@ def along_velocities(tree: Branching, q: Float[Array, " nq"], dq: Float[Array, "
 
 
 def filled(changes, given):
-    """Tangents with zeros for those that are None."""
+    """Return tangents with zeros for those that are None."""
     zero = lambda dx, x: jnp.zeros_like(x) if dx is None else dx
     return jax.tree_util.tree_map(zero, changes, given, is_leaf=lambda x: x is None)

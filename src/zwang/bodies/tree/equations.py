@@ -6,9 +6,9 @@
                                                    point, d from there to the center of mass
 
 M and `M v̇ + h` are recursions in the axes of each joint (`Joints`), which need neither P nor S.
-For derivatives twists and forces are vectors in space, (v, ω) and (force, moment), about one point,
-the place of the first body at this instant: far from it moments of inertia would lose their digits.
-There inertias add, and no recursion transforms anything. `p["twist"]` holds ξ = (velocity at the
+For derivatives, twists and forces are vectors in space, (v, ω) and (force, moment), about one
+point, the present place of the first body: far from it moments of inertia would lose their digits.
+There inertias add, and recursions transform nothing. `p["twist"]` contains ξ = (velocity at the
 origin, angular velocity) of every velocity at q = 0, in base axes; a ball joint has three, about
 its axes through its center.
 
@@ -43,8 +43,8 @@ from zwang.inputs.arrays import without_derivative
 
 
 def downward(tree: Branching, X: Array, joined: Callable = lambda a, b: a + b) -> Array:
-    """X of each joint joined to all before it on its branch, from the ground on; the entries of X
-    are those of the joints.
+    """Return X of each joint combined with all joints before it on its branch, from the ground on;
+    the entries of X are those of the joints.
     """
     found = [X[tree.levels[0]]]
     for level, parents in zip(tree.levels[1:], tree.parents, strict=True):
@@ -53,7 +53,7 @@ def downward(tree: Branching, X: Array, joined: Callable = lambda a, b: a + b) -
 
 
 def upward(tree: Branching, X: Array) -> Array:
-    """Sums of X over each joint and all that it moves."""
+    """Return the sums of X over each joint and all joints that it moves."""
     found = [X[tree.levels[-1]]]
     for level, onto in zip(tree.levels[-2::-1], tree.onto_parents[::-1], strict=True):
         found.append(X[level] + xp.tensordot(onto, found[-1], 1))
@@ -61,20 +61,20 @@ def upward(tree: Branching, X: Array) -> Array:
 
 
 def motions(tree: Branching, q: Float[Array, " nq"], p) -> Float[Array, "n 4 4"]:
-    """P of each joint, and of the ground, which comes last."""
+    """Return P of each joint, and of the ground, which comes last."""
     P = downward(tree, elementary(tree, q, p), composed)
     return xp.concatenate([P, xp.eye(4)[None]])
 
 
 def composed(P: Float[Array, "n 4 4"], E: Float[Array, "n 4 4"]) -> Float[Array, "n 4 4"]:
-    """`P E` of rigid motions."""
+    """Return `P E` of rigid motions."""
     R, x = P[:, :3, :3], P[:, :3, 3]
     return motion(times(R, E[:, :3, :3]), applied(R, E[:, :3, 3]) + x)
 
 
 def elementary(tree: Branching, q: Float[Array, " nq"], p) -> Float[Array, "n 4 4"]:
-    """e^(ξ̂ q) of each joint alone. The quaternion of a ball joint turns about its own axes, the
-    angular parts of its twists.
+    """Return e^(ξ̂ q) of each joint alone. The quaternion of a ball joint rotates about its own
+    axes, the angular parts of its twists.
     """
     twists, entries = tree.places(1, 3), tree.places(1, 4)
     (scalar, ball), made = tree.kinds, []
@@ -93,7 +93,7 @@ def elementary(tree: Branching, q: Float[Array, " nq"], p) -> Float[Array, "n 4 
 
 
 def screws(tree: Branching, P: Float[Array, "n 4 4"], p, about=None) -> Float[Array, "nv 6"]:
-    """S about a point in space, the origin by default."""
+    """Return S about a point in space, the origin by default."""
     now = P[tree.joint_of]
     R, place = now[:, :3, :3], now[:, :3, 3] - (xp.zeros(3) if about is None else about)
     turning = applied(R, p["twist"][:, 3:])
@@ -102,7 +102,7 @@ def screws(tree: Branching, P: Float[Array, "n 4 4"], p, about=None) -> Float[Ar
 
 
 class Moving(NamedTuple):
-    """A tree where it is, about the place of its first body.
+    """A tree at its present coordinates, about the place of its first body.
 
     Attributes:
         S: twist of each velocity, shape (nv, 6).
@@ -115,8 +115,8 @@ class Moving(NamedTuple):
 
 
 def recursion(function: Callable) -> Callable:
-    """A recursion along branches, whose native code is written out up to `MOST_WRITTEN_OUT`
-    velocities: joints of one level lie anywhere.
+    """Return a recursion along branches whose native code is unrolled up to `MOST_WRITTEN_OUT`
+    velocities, because joints of one level are not contiguous.
     """
     out = written_out(function)
 
@@ -128,13 +128,14 @@ def recursion(function: Callable) -> Callable:
 
 
 MOST_WRITTEN_OUT = 64
-"""Inverse dynamics of Talos (32 joints), Solo12 and Panda take 3.5, 0.49 and 0.45 µs in loops over
-64 elements and more, and 2.2, 0.32 and 0.29 written out."""
+"""Number of velocities up to which recursions are unrolled: inverse dynamics of Talos (32 joints),
+Solo12 and Panda take 3.5, 0.49 and 0.45 µs in loops over 64 elements and more, and 2.2, 0.32 and
+0.29 unrolled."""
 
 
 @recursion
 def moving(tree: Branching, q: Float[Array, " nq"], p) -> Moving:
-    """The tree at q, of the parameters of its bodies."""
+    """Return the tree at q, from the parameters of its bodies."""
     P, first = motions(tree, q, p), tree.first_bodies
     on = tree.on_joints[tree.carrying]
     others = on.copy()
@@ -158,12 +159,12 @@ def moving(tree: Branching, q: Float[Array, " nq"], p) -> Moving:
 
 
 def steiner(x: Float[Array, "n 3"], y: Float[Array, "n 3"]) -> Float[Array, "n 6"]:
-    """x · y − x yᵀ, by `ROWS` and `COLUMNS`, where that is symmetric."""
+    """Return x · y − x yᵀ, by `ROWS` and `COLUMNS`, where that is symmetric."""
     return xp.sum(x * y, axis=1)[:, None] * (ROWS == COLUMNS) - x[:, ROWS] * y[:, COLUMNS]
 
 
 def momentum(inertia: Float[Array, "n 10"], V: Float[Array, "n 6"]) -> Float[Array, "n 6"]:
-    """`I V`."""
+    """Return `I V`."""
     m, first, J = inertia[:, :1], inertia[:, 1:4], inertia[:, 4:][:, FULL]
     v, w = V[:, :3], V[:, 3:]
     turning = applied(J, w) + xp.cross(first, v)
@@ -177,7 +178,7 @@ def rates(
     acceleration: Float[Array, " nv"] | None,
     gravity: Float[Array, "3"],
 ) -> tuple[Float[Array, "n 6"], Float[Array, "n 6"]]:
-    """V and A of each joint, A at v̇ = `acceleration`, or at 0 where it is None."""
+    """Return V and A of each joint, A at v̇ = `acceleration`, or at 0 if it is None."""
     own = at.S * v[:, None]
     V = downward(tree, xp.tensordot(tree.owners, own, 1))
     turned = bracket(V[tree.joint_of], own)
@@ -188,7 +189,7 @@ def rates(
 
 
 def wrench_rate(V: Float[Array, "n 6"], f: Float[Array, "n 6"]) -> Float[Array, "n 6"]:
-    """`V ×* f`, the rate of a wrench that turns with V."""
+    """Return `V ×* f`, the rate of a wrench that rotates with V."""
     turning = V[:, 3:]
     spun = xp.cross(turning, f[:, :3])
     twisted = xp.cross(V[:, :3], f[:, :3]) + xp.cross(turning, f[:, 3:])
@@ -196,11 +197,12 @@ def wrench_rate(V: Float[Array, "n 6"], f: Float[Array, "n 6"]) -> Float[Array, 
 
 
 class Joints(NamedTuple):
-    """A tree where it is, each joint in axes that move with it (`zwang.bodies.tree.joint_numbers`).
+    """A tree at its present coordinates, each joint in axes that move with it
+    (`zwang.bodies.tree.joint_numbers`).
 
     Attributes:
         E: rotation from these axes to those of the joint before, shape (n, 3, 3).
-        d: from the point L of the joint before to its own, in the axes of that, shape (n, 3).
+        d: from the point L of the joint before to its own, in the axes of that joint, shape (n, 3).
         axis, way: axis u of each velocity, and motion s along it, shapes (nv, 3).
         mass, first, second: m, ∫ r dm and ∫ r rᵀ dm of the bodies on each joint, about L, shapes
             (n,), (n, 3), (n, 3, 3).
@@ -216,7 +218,7 @@ class Joints(NamedTuple):
 
 
 def joints(tree: Branching, q: Float[Array, " nq"], p) -> Joints:
-    """The joints of a tree at q."""
+    """Return the joints of a tree at q."""
     known = with_joint_numbers(tree, p)["joints"]
     along = q[np.array([x[0] for x in tree.places(1, 4)])]
     d = known["apart"] + known["slide"] * along[:, None]
@@ -225,7 +227,7 @@ def joints(tree: Branching, q: Float[Array, " nq"], p) -> Joints:
 
 
 def rotations(tree: Branching, q: Float[Array, " nq"], known) -> Float[Array, "n 3 3"]:
-    """Rotation of each joint alone, from its axes to those of the joint before."""
+    """Return the rotation of each joint alone, from its axes to those of the joint before."""
     scalar, ball = tree.kinds
     places, made = tree.places(1, 4), []
     if scalar:
@@ -240,15 +242,15 @@ def rotations(tree: Branching, q: Float[Array, " nq"], known) -> Float[Array, "n
 
 
 def _ball_rotation(x: Float[Array, "n 4"], axes: Float[Array, "n 3 3"]) -> Float[Array, "n 3 3"]:
-    """The rotation of a quaternion about axes, which are rows."""
+    """Return the rotation of a quaternion about axes, which are rows."""
     turned = xp.einsum("bkx,bk->bx", axes, x[:, 1:])
     return rotation_matrix(xp.concatenate([x[:, :1], turned], axis=1))
 
 
 @recursion
 def mass_matrix(tree: Branching, q: Float[Array, " nq"], p) -> Float[Array, "nv nv"]:
-    """M [kg, kg·m, kg·m²] by composite bodies: the wrench that a joint's acceleration takes, along
-    the joints before it.
+    """Return M [kg·m², kg·m, kg] by composite bodies: the wrench that a joint's acceleration
+    requires, along the joints before it.
 
         h ← h + E h_c + m_c d_c,    Θ ← Θ + E Θ_c Eᵀ + E h_c d_cᵀ + d_c (E h_c)ᵀ + m_c d_c d_cᵀ
         F = u × h + m s,    N = (tr Θ − Θ) u + h × s,    M_ij = u_i · N_j + s_i · F_j
@@ -272,7 +274,7 @@ def mass_matrix(tree: Branching, q: Float[Array, " nq"], p) -> Float[Array, "nv 
     turned = xp.trace(second, axis1=1, axis2=2)[:, None] * u - applied(second, u)
     force, moment = xp.cross(u, h) + m[:, None] * s, turned + xp.cross(h, s)
 
-    # entries as they are found, along the way from each velocity down to the ground
+    # entries in the order of their computation, on the path from each velocity to the ground
     found, places = [xp.zeros(1)], np.zeros((tree.nv, tree.nv), int)
     moving, here, before = np.arange(tree.nv), of, np.array(tree.parent)
     while len(moving):
@@ -295,9 +297,10 @@ def inverse_dynamics(
     acceleration: Float[Array, " nv"] | None,
     p,
 ) -> Float[Array, " nv"]:
-    """`M v̇ + h` [N·m, N] by Newton-Euler; the bias h, weights included, without an acceleration.
+    """Return `M v̇ + h` [N·m, N] by Newton-Euler; without an acceleration the bias h, weights
+    included.
 
-    About the point of each joint, with p the one before, c those after it, and Γ = α̂ + ω̂²
+    About the point of each joint, with p the joint before, c those after it, and Γ = α̂ + ω̂²
     (`Joints`):
 
         ω = Eᵀω_p + u q̇,    α = Eᵀα_p + ω × u q̇ + u q̈
@@ -344,6 +347,6 @@ def inverse_dynamics(
 
 
 def twice_skew(X: Float[Array, "n 3 3"]) -> Float[Array, "n 3"]:
-    """The vector of `X − Xᵀ`."""
+    """Return the vector of `X − Xᵀ`."""
     after, last = [1, 2, 0], [2, 0, 1]
     return X[:, last, after] - X[:, after, last]

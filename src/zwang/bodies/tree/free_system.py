@@ -1,5 +1,5 @@
-"""The functions of a tree as a system. They hold no numbers: a compiled program is known by all
-that its functions can reach, and serves every tree with the same joints.
+"""The functions of a tree as a system. They contain no numbers: a compiled program is identified by
+everything that its functions refer to, and serves every tree with the same joints.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from zwang.inputs.arithmetic import xp
 from zwang.inputs.arrays import is_concrete
 
 OF_BODIES = ("twist", "mass", "center", "inertia", "gravity", "joints")
-"""Parameters of joints and bodies, and what follows from them where it is known."""
+"""Parameters of joints and bodies, and the numbers derived from them if they are known."""
 
 
 def of_bodies(p) -> dict:
-    """Those of them that there are."""
+    """Return those of `OF_BODIES` that p contains."""
     return {name: p[name] for name in OF_BODIES if name in p}
 
 
@@ -35,7 +35,7 @@ class TreeMass(AbstractMassMatrix):
     """M of a tree, and its product by recursion.
 
     Attributes:
-        tree: which joint carries which body.
+        tree: topology of joints and bodies.
     """
 
     tree: Branching
@@ -51,10 +51,10 @@ class TreeMass(AbstractMassMatrix):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TreeEquations:
-    """M, F, N and the energy of a tree, of parameters as in `BodyTree`.
+    """M, F, N and the energy of a tree, with parameters as in `BodyTree`.
 
     Attributes:
-        tree: which joint carries which body.
+        tree: topology of joints and bodies.
         applied: `(q, v, t, p)` → further joint torques and forces, or None.
         further: `(q, t, p)` → further potential energy, or None.
     """
@@ -64,20 +64,22 @@ class TreeEquations:
     further: Callable | None
 
     def with_joint_numbers(self, p) -> dict:
-        """The parameters, and what all evaluations take of them, numbers of NumPy in axes of each
-        joint's own (`zwang.bodies.tree.joint_numbers`).
+        """Return the parameters with the numbers that all evaluations derive from them; concrete
+        ones are NumPy arrays in the own axes of each joint (`zwang.bodies.tree.joint_numbers`).
         """
         return with_joint_numbers(self.tree, p, own_axes=is_concrete(p))
 
-    # --- where the bodies are, and how they move
+    # --- poses and velocities of the bodies
 
     def poses(self, q, p):
-        """Own frames of all bodies in space, shape (nb, 4, 4)."""
+        """Return the own frames of all bodies in space, shape (nb, 4, 4)."""
         moved = equations.motions(self.tree, q, p)[np.array(self.tree.bodies)]
         return equations.times(moved, p["frame"])
 
     def twists(self, q, v, p):
-        """Velocity of the point at the origin and angular velocity of all bodies, (nb, 6)."""
+        """Return the velocity of the point at the origin and the angular velocity of all bodies,
+        (nb, 6).
+        """
         S = equations.screws(self.tree, equations.motions(self.tree, q, p), p)
         return xp.tensordot(self.tree.carried, S * v[:, None], 1)
 
@@ -92,20 +94,22 @@ class TreeEquations:
         return self._inverse_dynamics(q, v, None, p)
 
     def inverse_dynamics(self, q, v, acceleration, p):
-        """`M v̇ + h`."""
+        """Return `M v̇ + h`."""
         found = self._inverse_dynamics(q, v, acceleration, p)
         return found + p["armature"] * acceleration
 
     def _inverse_dynamics(self, q, v, acceleration, p):
         own = of_bodies(p)
         if not is_concrete((q, v, acceleration, own)):
-            # derivatives are for programs; on the host numbers of NumPy stay numbers of NumPy
+            # derivatives are for programs; on the host NumPy arrays remain NumPy arrays
             still = jnp.zeros(self.tree.nv) if acceleration is None else acceleration
             return joint_forces(self.tree, q, v, still, own)
         return equations.inverse_dynamics(self.tree, q, v, acceleration, own)
 
     def derivatives(self, q, v, acceleration, p):
-        """Derivatives of `inverse_dynamics` by q, along velocities, and by v."""
+        """Return the derivatives of `inverse_dynamics` with respect to q, along velocities, and to
+        v.
+        """
         at = equations.moving(self.tree, q, p)
         return derivatives(self.tree, at, v, acceleration, p["gravity"])
 
@@ -114,7 +118,7 @@ class TreeEquations:
         F = F if self.applied is None else F + self.applied(q, v, t, p)
         if self.further is None:
             return F
-        # as a force on velocities: through Nᵀ where a ball joint has four coordinates
+        # converted to a force on velocities by Nᵀ, because a ball joint has four coordinates
         slope = jax.grad(self.further)(q, t, p)
         return F - (self.velocity_map(q, t, p).T @ slope if any(self.tree.balls) else slope)
 
@@ -131,7 +135,7 @@ class TreeEquations:
         scalar_q, scalar_v = (
             np.setdiff1d(np.arange(n), x) for n, x in ((len(q), in_q), (self.tree.nv, in_v))
         )
-        # constant but for ball joints, whose blocks are put in below
+        # constant except for the blocks of ball joints, which are inserted below
         N = np.zeros((len(q), self.tree.nv))
         N[scalar_q, scalar_v] = 1.0
         return jnp.asarray(N).at[in_q[:, :, None], in_v[:, None, :]].set(rate_map(q[in_q]))

@@ -1,11 +1,11 @@
-"""What all evaluations of a tree take of its parameters, computed once: axes and points of its
-joints, and moments of mass about them.
+"""Numbers that all evaluations derive from the parameters of a tree, computed once: axes and points
+of its joints, and moments of mass about them.
 
-Between the axes of a joint and those of the joint before lies `C e^(û q)`, C constant. With the
-axes of the base C is 1, and û has as many entries as the file's axis has. Of numbers that are known
-each joint has axes of its own: those of the joint before where its axis is along one of them, as in
-parallel hinges, and else the nearest that have its axis among them. Most rotations then have four
-entries, axes one, and ways between points two, whose zeros native code leaves out.
+The rotation between the axes of a joint and those of the joint before is `C e^(û q)`, C constant.
+In the axes of the base C is 1, and û has as many nonzero entries as the axis in the file. With
+concrete numbers each joint has axes of its own: those of the joint before if its axis is along one
+of them, as in parallel hinges, and otherwise the nearest axes that contain its own. Most rotations
+then have four entries, axes one, and vectors between points two; native code omits the zeros.
 """
 
 from __future__ import annotations
@@ -20,34 +20,35 @@ from zwang.inputs.arrays import AnyArray
 from zwang.thresholds import ROUND_OFF
 
 ROWS, COLUMNS = np.triu_indices(3)
-"""Entries of a symmetric matrix that stand for all."""
+"""Indices of the independent entries of a symmetric matrix."""
 FULL = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
-"""Which of them stands where."""
+"""Position of each of them in the full matrix."""
 
 
 def times(X: AnyArray, Y: AnyArray) -> AnyArray:
-    """`X Y` of many small matrices, shapes (…, n, m) and (…, m, k); written as sums it takes a
-    fifth of the time of XLA's batched product.
+    """Return `X Y` of many small matrices, shapes (…, n, m) and (…, m, k). Written as sums it takes
+    a fifth of the time of XLA's batched product.
     """
     return xp.sum(X[..., :, :, None] * Y[..., None, :, :], axis=-2)
 
 
 def applied(X: AnyArray, y: AnyArray) -> AnyArray:
-    """`X y` of many small matrices and vectors, shapes (…, n, m) and (…, m)."""
+    """Return `X y` of many small matrices and vectors, shapes (…, n, m) and (…, m)."""
     return xp.sum(X * y[..., None, :], axis=-1)
 
 
 def with_joint_numbers(tree: Branching, p, own_axes: bool = False) -> dict:
-    """The parameters with `p["joints"]`, what all evaluations take of them: `point` of each joint
-    at q = 0 in the base's axes and `apart` from that of the joint before, in the axes of that, with
-    `slide` along it; `axis`, `square` ω̂² of scalar joints, `way`, `mass`, `first` and `second`
-    (`zwang.bodies.tree.equations.Joints`). Where axes are not the base's, `home` is what they are
-    at q = 0, and `turn` is C − 1, in the axes of the joint before.
+    """Return the parameters with `p["joints"]`, the numbers that all evaluations derive from them:
+    `point` of each joint at q = 0 in the base's axes and `apart` from that of the joint before, in
+    the axes of that joint, with `slide` along it; `axis`, `square` ω̂² of scalar joints, `way`,
+    `mass`, `first` and `second` (`zwang.bodies.tree.equations.Joints`). If axes are not the base's,
+    `home` are these axes at q = 0, and `turn` is C − 1, in the axes of the joint before.
 
-    Where p has it already, it is not computed by each evaluation: a third of its operations.
+    If p contains it already, evaluations do not compute it again, which saves a third of their
+    operations.
 
     Args:
-        own_axes: whether joints have axes of their own, for which p must be of NumPy.
+        own_axes: whether joints have axes of their own, for which p must consist of NumPy arrays.
     """
     if "joints" in p:
         return p
@@ -78,7 +79,7 @@ def _in_base_axes(tree: Branching, p, L: ArrayLike, axis: ArrayLike, way: ArrayL
 
 
 def _turned(tree: Branching, B: np.ndarray, known: dict) -> dict:
-    """The same numbers in axes of the joints, B at q = 0."""
+    """Return the same numbers in axes of the joints, which are B at q = 0."""
     of_before = np.concatenate([B, np.eye(3)[None]])[np.array(tree.parent)]
     before, own = (np.swapaxes(x, 1, 2) for x in (of_before, B))
     apart, slide = (applied(before, known[x]) for x in ("apart", "slide"))
@@ -98,8 +99,9 @@ def _turned(tree: Branching, B: np.ndarray, known: dict) -> dict:
 
 
 def _home_axes(tree: Branching, axis: AnyArray) -> Float[np.ndarray, "n 3 3"]:
-    """Axes of each joint at q = 0, the columns of a rotation matrix, in those of the base: of a
-    ball joint its own where they are a rotation's, and of a slide those of the joint before.
+    """Return the axes of each joint at q = 0, the columns of a rotation matrix, in those of the
+    base: for a ball joint its own if they are a rotation's, and for a slide those of the joint
+    before.
     """
     made: list[np.ndarray] = []
     places = zip(tree.parent, tree.places(1, 3), tree.balls, strict=True)
@@ -115,7 +117,7 @@ def _home_axes(tree: Branching, axis: AnyArray) -> Float[np.ndarray, "n 3 3"]:
 
 
 def _nearest_axes(u: Float[np.ndarray, "3"]) -> Float[np.ndarray, "3 3"]:
-    """Axes of which one is along u or against it, with few other entries that are not zero."""
+    """Return axes one of which is along u or against it, with few other nonzero entries."""
     u = _without_noise(u)
     along, across = int(np.argmax(np.abs(u))), int(np.argmin(np.abs(u)))
     if np.count_nonzero(u) == 1:
@@ -132,8 +134,9 @@ def _nearest_axes(u: Float[np.ndarray, "3"]) -> Float[np.ndarray, "3 3"]:
 def _with_ways_of_two(
     tree: Branching, B: Float[np.ndarray, "n 3 3"], axis: AnyArray, points: AnyArray
 ) -> Float[np.ndarray, "n 3"]:
-    """Points of joints from each of which to the next one two of three entries are not zero: those
-    of an axis may lie anywhere on it, those of a slide anywhere.
+    """Return points of joints such that of the vector from each to the next two of three entries
+    are nonzero, if possible: the point of a revolute joint may be anywhere on its axis, that of a
+    slide anywhere.
     """
     L, first = np.array(points), [x[0] for x in tree.places(1, 3)]
     free = [not ball and not np.any(axis[k]) for k, ball in zip(first, tree.balls, strict=True)]
@@ -155,19 +158,22 @@ def _with_ways_of_two(
 
 
 def _without_noise(x: AnyArray, size: float = 0.0) -> np.ndarray:
-    """Numbers of about one or of a size, zero where they are the round-off of such."""
+    """Return numbers of order one, or of order `size`, with zero in place of round-off."""
     return np.where(np.abs(x) <= 4 * ROUND_OFF * max(size, 1.0), 0.0, x)
 
 
 def along_axis(way: Float[Array, "... 3"], axis: Float[Array, "... 3"]) -> Float[Array, "... 3"]:
-    """What a velocity has along an axis of unit length; all of it where the axis is zero."""
+    """Return the component of a velocity along an axis of unit length; all of it if the axis is
+    zero.
+    """
     along = (axis * way).sum(axis=-1, keepdims=True)
     return along * axis + (1 - (axis**2).sum(axis=-1, keepdims=True)) * way
 
 
 def points(tree: Branching, p) -> Float[Array, "n 3"]:
-    """A point of each joint at q = 0 [m]: that of its axis nearest to the center of the first body
-    that it moves; of a ball joint its center, of a slide that of the body.
+    """Return a point of each joint at q = 0 [m]: for a revolute joint the point of its axis nearest
+    to the center of the first body that it moves, for a ball joint its center, for a slide the
+    center of the body.
     """
     center, places = p["center"][tree.first_moved], tree.places(1, 3)
     way, axis = xp.split(p["twist"][np.array([x[0] for x in places])], 2, axis=1)
@@ -183,19 +189,19 @@ def points(tree: Branching, p) -> Float[Array, "n 3"]:
 
 
 def centers(twist: Float[Array, "n 3 6"]) -> Float[Array, "n 3"]:
-    """Centers of ball joints at q = 0 [m]."""
+    """Return the centers of ball joints at q = 0 [m]."""
     return 0.5 * xp.sum(xp.cross(twist[..., 3:], twist[..., :3]), axis=1)
 
 
 def moments(
     tree: Branching, L: ArrayLike, p
 ) -> tuple[Float[Array, " n"], Float[Array, "n 3"], Float[Array, "n 3 3"]]:
-    """Mass, first and second moments of mass about L, ∫ r dm and ∫ r rᵀ dm, of the bodies on each
-    joint at q = 0.
+    """Return mass, first and second moments of mass about L, ∫ r dm and ∫ r rᵀ dm, of the bodies on
+    each joint at q = 0.
     """
     on, m, J = tree.on_joints, p["mass"], p["inertia"]
     r = p["center"] - xp.concatenate([L, xp.zeros((1, 3))])[np.array(tree.bodies)]
-    # m tr J / 2 less J, of the entries on and above the diagonal alone
+    # m tr J / 2 minus J, only for the entries on and above the diagonal
     J = J[:, ROWS, COLUMNS][:, FULL]
     own = 0.5 * xp.trace(J, axis1=1, axis2=2)[:, None, None] * np.eye(3) - J
     second = own + m[:, None, None] * r[:, :, None] * r[:, None, :]

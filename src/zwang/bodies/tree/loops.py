@@ -1,5 +1,5 @@
-"""Where the ends of loops are, as the last joint that moves both of two bodies sees them: what
-happens between them depends on no other coordinate.
+"""Relative poses of the ends of loops, in the axes of the last joint that moves both bodies: they
+depend on no coordinate before it.
 
     R_k = R_(k−1) E_k,   x_k = x_(k−1) + R_(k−1) d_k      along the joints k between
     Ṙ_k = ω̂_k R_k,       ω_k = ω_(k−1) + R_k u_k q̇_k
@@ -32,17 +32,17 @@ from zwang.compile.derivative import CustomDerivative
 from zwang.inputs.arithmetic import xp
 
 Chains = tuple[tuple[int, ...], ...]
-"""Joints one after the other, several rows of the same length; `GROUND` where one is shorter."""
+"""Joints in a row, several rows of the same length, shorter ones padded with `GROUND`."""
 
 
 def end_frames(
     tree: Branching, ends: Sequence[tuple[int, int]], first, second, p
 ) -> Float[Array, "2n 4 4"]:
-    """Frames on pairs of bodies, first those of the first ones, about the point of the joint that
-    each body is on, in its axes.
+    """Return frames on pairs of bodies, first those of the first bodies, about the point of the
+    joint that carries each body, in its axes.
 
     Args:
-        ends: pairs of bodies by their places, or `GROUND`.
+        ends: pairs of bodies by their indices, or `GROUND`.
         first, second: in the bodies' own frames, shapes (n, 4, 4).
     """
     (body, joint), known = _ends(tree, ends), with_joint_numbers(tree, p)
@@ -62,7 +62,7 @@ def relative_poses(
     frames: Float[Array, "2n 4 4"],
     p,
 ) -> tuple[Float[Array, "n 3"], Float[Array, "n 3 3"]]:
-    """Place and attitude of the second frame of each pair of bodies in the axes of the first
+    """Return place and attitude of the second frame of each pair of bodies in the axes of the first
     (`end_frames`).
     """
     _, joint = _ends(tree, ends)
@@ -74,7 +74,7 @@ def relative_poses(
 
 
 def _ends(tree: Branching, ends: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Bodies, and the joints that they are on, first the first ones."""
+    """Return bodies, and the joints that carry them, those of the first bodies first."""
     body = np.array(ends).T.ravel()
     return body, np.where(body == GROUND, GROUND, np.array(tree.bodies)[body])
 
@@ -97,7 +97,7 @@ _relative = CustomDerivative(_posed)
 
 @_relative.def_jvp
 def _(primals, tangents):
-    """Ḋ = Aᵀ (v_b − v_a − ω_a × (x_b − x_a)), Q̇ = Ω̂ Q, Ω = Aᵀ (ω_b − ω_a)."""
+    """Return Ḋ = Aᵀ (v_b − v_a − ω_a × (x_b − x_a)) and Q̇ = Ω̂ Q, Ω = Aᵀ (ω_b − ω_a)."""
     tree, chains, q, frames, p = primals
     _, _, dq, *others = tangents
     found = _relative(*primals)
@@ -113,7 +113,7 @@ def _(primals, tangents):
 
 @recursion
 def _moving(tree: Branching, chains: Chains, q, frames, v, p):
-    """Ḋ and Q̇ along velocities."""
+    """Return Ḋ and Q̇ along velocities."""
     at = along(tree, chains, q, p)
     w, moving = (x[:, -1] for x in _rates(tree, chains, at, v, p))
     (place, A), n = _at_ends(at, frames), len(chains) // 2
@@ -128,7 +128,7 @@ def _moving(tree: Branching, chains: Chains, q, frames, v, p):
 def _along(
     tree: Branching, chains: Chains, q: Float[Array, " nq"], p
 ) -> tuple[Float[Array, "n depth 3 3"], Float[Array, "n depth 3"]]:
-    """R and x of all joints of chains; those that are none do not move."""
+    """Return R and x of all joints of chains; padding does not move."""
     at = joints(tree, q, p)
     E = jnp.concatenate([at.E, jnp.eye(3)[None]])
     d = jnp.concatenate([at.d, jnp.zeros((1, 3))])
@@ -161,7 +161,7 @@ def _(primals, tangents):
 
 @recursion
 def _rates(tree: Branching, chains: Chains, at, v: Float[Array, " nv"], p):
-    """ω and ẋ of all joints of chains along velocities."""
+    """Return ω and ẋ of all joints of chains along velocities."""
     (R, x), k = at, np.array(chains)
     none = jnp.zeros((1, 3))
     own = lambda y: jnp.concatenate([jnp.tensordot(tree.owners, y * v[:, None], 1), none])[k]

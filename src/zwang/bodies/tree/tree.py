@@ -26,10 +26,10 @@ BALL_COORDINATES, BALL_VELOCITIES = ("qw", "qx", "qy", "qz"), ("wx", "wy", "wz")
 
 
 def ball(center=(0.0, 0.0, 0.0), axes=None) -> Any:
-    """Twists of a ball joint, shape (3, 6).
+    """Return the twists of a ball joint, shape (3, 6).
 
-    Its coordinates are the unit quaternion by which the body is turned in `axes`, its velocities
-    the angular velocity in these axes as they move with the body.
+    Its coordinates are the unit quaternion of the body's rotation in `axes`, its velocities the
+    angular velocity in these axes, which move with the body.
 
     Args:
         center: its center [m], shape (3,).
@@ -42,7 +42,7 @@ def ball(center=(0.0, 0.0, 0.0), axes=None) -> Any:
 
 
 def _advances(twist: np.ndarray) -> bool:
-    """Whether a joint moves along its axis, or has none."""
+    """Return whether a joint moves along its axis, or has none."""
     way, axis = host_array(twist[:3]), host_array(twist[3:])
     return bool(np.linalg.norm(along_axis(way, axis)) > ROUND_OFF * np.linalg.norm(way))
 
@@ -54,9 +54,9 @@ class Branch:
     Attributes:
         name: of the body.
         parent: name of the body that carries it, or None for the ground.
-        joints: by name, from the parent on: twists of shape (6,) as `revolute` and `prismatic` give
-            them, or (3, 6) as `ball` does; several make a universal, cylindrical or planar joint or
-            a free body, none a fixed one.
+        joints: by name, from the parent on: twists of shape (6,) as `revolute` and `prismatic`
+            return them, or (3, 6) as `ball` does; several make a universal, cylindrical or planar
+            joint or a free body, none a fixed one.
         mass: mass [kg].
         center: center of mass at q = 0 [m], shape (3,).
         inertia: about the center of mass [kg·m²], in axes parallel to the base's at q = 0: three
@@ -80,15 +80,14 @@ class BodyTree:
 
         M(q) v̇ = F,    F = −h(q, v) + force − Nᵀ ∂V/∂q
 
-    All numbers are parameters, arrays, so that another robot of the same build compiles nothing:
-    `p["twist"]` (nv, 6), joints at q = 0; `p["mass"]` [kg], (nb,); `p["center"]` [m], (nb, 3);
-    `p["inertia"]` [kg·m²], (nb, 3, 3); `p["frame"]` (nb, 4, 4), bodies' own frames at q = 0;
-    `p["armature"]` [kg·m², kg], (nv,), inertia of rotors, which M holds on its diagonal;
-    `p["gravity"]` [m/s²], (3,).
+    All numbers are parameters, arrays, so that another robot of the same topology needs no
+    compilation: `p["twist"]` (nv, 6), joints at q = 0; `p["mass"]` [kg], (nb,); `p["center"]` [m],
+    (nb, 3); `p["inertia"]` [kg·m²], (nb, 3, 3); `p["frame"]` (nb, 4, 4), bodies' own frames at q =
+    0; `p["armature"]` [kg·m², kg], (nv,), inertia of rotors, on the diagonal of M; `p["gravity"]`
+    [m/s²], (3,).
 
     Args:
-        branches: the bodies, in any order; coordinates come in their order, parents before
-            children.
+        branches: the bodies, in any order; coordinates are in their order, parents before children.
         gravity: acceleration of gravity [m/s²], shape (3,).
         armature: by name of a joint with one coordinate [kg·m² or kg].
         force: `(q, v, t, p)` → further joint torques and forces [N·m, N], shape (nv,); none by
@@ -98,8 +97,8 @@ class BodyTree:
 
     Attributes:
         system: the `zw.System`.
-        params: the parameters above, to be handed to `zw.Model` (with more of the model's own, if
-            it has any).
+        params: the parameters above, for `zw.Model` (possibly with further parameters of the
+            model).
         joints: names of all joints, in the order of their coordinates.
 
     Raises:
@@ -137,7 +136,7 @@ class BodyTree:
                 "the bodies' parents form a circle; give the ground, None, as the parent of one "
                 "of them."
             ) from None
-        # parents first, as the recursions along branches need it
+        # parents first, as the recursions along branches require
         self.branches = tuple(branches[i] for i in ordered)
         self._index = by_name(self.branches)
         self.branching, self.joints, twist = self._joined()
@@ -178,7 +177,7 @@ class BodyTree:
                 slides.append(twist.ndim == 1 and _advances(twist))
                 names.append(name)
                 twists += list(np.atleast_2d(twist))
-                # several joints of one body stand on each other
+                # several joints of one body are in a row
                 last = len(parent) - 1
             bodies.append(last)
         repeated = sorted({name for name in names if names.count(name) > 1})
@@ -226,11 +225,11 @@ class BodyTree:
     # --- coordinates
 
     def coordinate(self, joint: str) -> np.ndarray:
-        """Entries of q that belong to a joint."""
+        """Return the entries of q that belong to a joint."""
         return self.branching.places(1, 4)[self._joint(joint)]
 
     def velocity(self, joint: str) -> np.ndarray:
-        """Entries of v that belong to a joint."""
+        """Return the entries of v that belong to a joint."""
         return self.branching.places(1, 3)[self._joint(joint)]
 
     def _joint(self, name: str) -> int:
@@ -240,7 +239,7 @@ class BodyTree:
 
     @property
     def home(self) -> np.ndarray:
-        """q = 0, with quaternions of no rotation, shape (nq,)."""
+        """q = 0, with quaternions of the identity, shape (nq,)."""
         q = np.zeros(self.branching.nq)
         q[
             [
@@ -253,32 +252,32 @@ class BodyTree:
         ] = 1.0
         return q
 
-    # --- where the bodies are, and how they move; `body` is a name or index
+    # --- poses and velocities of the bodies; `body` is a name or index
 
     def poses(self, q: Float[Array, " nq"], p) -> Float[Array, "nb 4 4"]:
-        """Own frames of all bodies in space, in the order of `branches`."""
+        """Return the own frames of all bodies in space, in the order of `branches`."""
         return self.equations.poses(q, p)
 
     def pose(self, q: Float[Array, " nq"], body, p) -> Float[Array, "4 4"]:
-        """The own frame of a body in space."""
+        """Return the own frame of a body in space."""
         return self.poses(q, p)[entry(self._index, body)]
 
     def point(self, q: Float[Array, " nq"], body, offset, p) -> Float[Array, "3"]:
-        """Place in space [m] of the point of a body at `offset` [m] in its own frame."""
+        """Return the place in space [m] of the point of a body at `offset` [m] in its own frame."""
         g = self.pose(q, body, p)
         return g[:3, 3] + g[:3, :3] @ jnp.asarray(offset, float)
 
     def twists(self, q: Float[Array, " nq"], v: Float[Array, " nv"], p) -> Float[Array, "nb 6"]:
-        """How all bodies move: velocity of the point at the origin [m/s], angular velocity [rad/s],
-        in space.
+        """Return the motion of all bodies in space: velocity of the point at the origin [m/s],
+        angular velocity [rad/s].
         """
         return self.equations.twists(q, v, p)
 
     def frame_jacobian(
         self, q: Float[Array, " nq"], body, p, offset=(0.0, 0.0, 0.0)
     ) -> Float[Array, "6 nv"]:
-        """J with J v the velocity [m/s] of the point of a body at `offset` [m] in its own frame,
-        and the angular velocity [rad/s] of the body, both in space.
+        """Return J with J v the velocity [m/s] of the point of a body at `offset` [m] in its own
+        frame, and the angular velocity [rad/s] of the body, both in space.
         """
         b = entry(self._index, body)
         P, x = equations.motions(self.branching, q, p), self.point(q, b, offset, p)
@@ -288,27 +287,27 @@ class BodyTree:
     # --- M, h and F
 
     def mass_matrix(self, q: Float[Array, " nq"], p) -> Float[Array, "nv nv"]:
-        """M [kg·m², kg·m, kg], armature included."""
+        """Return M [kg·m², kg·m, kg], armature included."""
         return self.equations.mass_matrix(q, 0.0, p)
 
     def bias(self, q: Float[Array, " nq"], v: Float[Array, " nv"], p) -> Float[Array, " nv"]:
-        """h [N·m, N]: Coriolis and centrifugal forces and weights, the forces that keep v̇ = 0."""
+        """Return h [N·m, N]: Coriolis and centrifugal forces and weights, the forces at v̇ = 0."""
         return self.equations.bias(q, v, p)
 
     def inverse_dynamics(
         self, q: Float[Array, " nq"], v: Float[Array, " nv"], acceleration, p
     ) -> Float[Array, " nv"]:
-        """`M v̇ + h` [N·m, N] by recursion, without M: the forces at the joints that give an
-        acceleration v̇, shape (nv,).
+        """Return `M v̇ + h` [N·m, N] by recursion, without M: the forces at the joints that cause
+        an acceleration v̇, shape (nv,).
         """
         return self.equations.inverse_dynamics(q, v, jnp.asarray(acceleration), p)
 
     def inverse_dynamics_derivatives(
         self, q: Float[Array, " nq"], v: Float[Array, " nv"], acceleration, p
     ) -> tuple[Float[Array, "nv nv"], Float[Array, "nv nv"]]:
-        """∂(M v̇ + h)/∂q and ∂(M v̇ + h)/∂v at a given v̇, in closed form.
+        """Return ∂(M v̇ + h)/∂q and ∂(M v̇ + h)/∂v at a given v̇, in closed form.
 
-        A change of q is one along velocities: that of a ball joint turns it about its own axes.
+        A change of q is one along velocities: that of a ball joint rotates it about its own axes.
         The derivatives of v̇ at given forces are −M⁻¹ times these.
 
         Source: Carpentier and Mansard (2018), Robotics: Science and Systems XIV.

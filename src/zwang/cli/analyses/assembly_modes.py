@@ -23,8 +23,8 @@ def command(
     set_: Settings = None,
     out: Annotated[Path | None, folder("assembly-modes.nc and a picture")] = None,
 ) -> int:
-    """All configurations of a mechanism at given inputs: of loops in the plane by a homotopy, which
-    finds all of them with probability one, of others from random starts.
+    """All configurations of a mechanism at given inputs. A homotopy finds all of them with
+    probability one for loops in the plane; otherwise random starts are used.
 
     Examples:
 

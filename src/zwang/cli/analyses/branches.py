@@ -19,8 +19,8 @@ def command(
     ] = None,
     amplitude: Amplitude = 0.1,
 ) -> int:
-    """The branches of motion through a model's start, where its constraints may lose rank; drives
-    are set aside.
+    """The branches of motion through a model's start, at which its constraints may lose rank;
+    drives are ignored.
 
     Examples:
 

@@ -14,7 +14,7 @@ from zwang.cli.target import target_of
 from zwang.files import write_text
 
 MOST_PAGES = 12
-"""Free motions that get a page; all are in the report's `free_motions`."""
+"""Largest number of free motions with a page; the report's `free_motions` contains all."""
 
 
 def command(
@@ -48,7 +48,7 @@ def command(
     target = target_of(model, set_)
     from zwang.analysis.check import check
 
-    # a mechanism knows which of its joints could be looser, its model does not
+    # suggestions of less restrictive joints need the mechanism, not only its model
     subject = target.mechanism or target.model
     found = check(subject, target.q0, target.v0, params=target.params)
     text = str(found)

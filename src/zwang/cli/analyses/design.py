@@ -54,9 +54,9 @@ def command(
     set_: Settings = None,
     out: Annotated[Path | None, folder("design.nc and its picture")] = None,
 ) -> int:
-    """Dimensions that make a mechanism's motion what it should be, on the branch of its start.
+    """Optimize the dimensions of a mechanism for a desired motion, on the branch of its start.
 
-    Exit code 0 if the design converged and keeps its limits, 3 if not.
+    Exit code 0 if the design converged and satisfies its limits, 3 if not.
 
     Examples:
 

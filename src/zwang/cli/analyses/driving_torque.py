@@ -22,7 +22,7 @@ def command(
     out: Annotated[Path | None, folder("driving-torque.nc, .csv and picture")] = None,
 ) -> int:
     """The torque or force that drives a mechanism through a range of its input at a constant rate,
-    and what its joints carry.
+    and the reactions of its joints.
 
     Examples:
 

@@ -67,5 +67,5 @@ def command(
     )
     pictures = {"traces": found.plot_traces} if found.traces else {}
     publish(found, out, saved("kinematics", found, kinematics=found.plot, **pictures))
-    # an exit code of its own where the branch ended early, so that scripts notice
+    # a separate exit code for a branch that ended early, so that scripts notice it
     return 0 if found.ended in ("range", "closed") else 3

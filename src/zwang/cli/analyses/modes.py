@@ -50,7 +50,7 @@ def command(
     if at_start:
         linear = linearize(target.model, target.q0, target.v0, params=target.params)
     else:
-        # small motions are about a point where forces balance; a start need not be one
+        # small motions need an equilibrium, and the start may not be one
         linear = equilibrium_about(target, find).linearization
     publish(linear, warnings=target.warnings)
     if out is None:

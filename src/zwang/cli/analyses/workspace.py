@@ -24,7 +24,8 @@ def command(
     set_: Settings = None,
     out: Annotated[Path | None, folder("workspace.nc and its pictures")] = None,
 ) -> int:
-    """What a point of a mechanism reaches over its inputs, how well, and where it is singular.
+    """Map the workspace of a point over the inputs of a mechanism, with conditioning and
+    singularities.
 
     Examples:
 

@@ -1,10 +1,10 @@
 """Models as C99.
 
-| file | what |
+| file | content |
 |---|---|
 | `source.py` | `c_code`: header, source and test driver of a model |
 | `library.py` | the code compiled and called from Python, to check it |
-| `comparison.py` | the code compared with the model at random states |
+| `comparison.py` | comparison of the code with the model at random states |
 | `*.in` | the parts that are the same for every model |
 """
 

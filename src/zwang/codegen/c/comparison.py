@@ -1,4 +1,4 @@
-"""Generated C against the model that it comes from."""
+"""Comparison of generated C with its model."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from zwang.errors import ModelError
 from zwang.simulation.mode import without
 
 AGREES = 1e-9
-"""Largest relative difference with which code is handed over; conditioning of A at random states
-takes what digits are lost."""
+"""Largest relative difference that is accepted; the conditioning of A at random states costs the
+missing digits."""
 
 
 def agreement(code: CCode, q0=None, v0=None, states: int = 1000, seed: int = 1) -> dict[str, float]:
-    """Largest relative differences between compiled code and the numeric model at random states.
+    """Return the largest relative differences between compiled code and the numeric model at random
+    states.
 
     Args:
         code: the code.
-        q0, v0: a state that the random ones lie around.
+        q0, v0: a state around which the random ones are drawn.
         states: number of states.
         seed: of the states.
 
     Returns:
-        "acceleration", "constraint_force" and, with a servo, "control" → difference, beside the
-        terms that each is made of.
+        "acceleration", "constraint_force" and, with a servo, "control" → difference, relative to
+        the terms of each.
 
     Raises:
         ModelError: without a C compiler, or if one differs by more than 1e-9.
@@ -38,7 +39,7 @@ def agreement(code: CCode, q0=None, v0=None, states: int = 1000, seed: int = 1) 
     found = [library.motion(*x) for x in zip(given.q, given.v, given.t, given.p, strict=True)]
     vdot, forces, u = (np.array([f[i] for f in found]) for i in range(3))
     terms = np.abs(reference.free_acceleration).max(axis=1)
-    # forces balance others, and are known to the round-off of these
+    # a force balances others, and is accurate up to the round-off of these
     applied = np.abs(reference.applied).max(axis=1)
     errors = {
         "acceleration": given.error(vdot, reference.acceleration, terms),

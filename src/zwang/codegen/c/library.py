@@ -18,12 +18,12 @@ from zwang.files.isolation import refuse_full, scratch_folder
 FLAGS = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic")
 COMPILERS = ("cc", "gcc", "clang")
 SECONDS = 300.0
-"""Time that a compiler, Octave or Julia may take [s]."""
+"""Time limit of a compiler, Octave or Julia [s]."""
 
 
 def compiler() -> str | None:
-    """Path of a C compiler: `$CC`, or the first of `COMPILERS` that is installed; None without
-    one.
+    """Return the path of a C compiler: `$CC`, or the first of `COMPILERS` that is installed; None
+    without one.
     """
     candidates = (os.environ.get("CC", ""), *COMPILERS)
     return next((found for c in candidates if c and (found := shutil.which(c))), None)
@@ -49,7 +49,7 @@ def build(arguments: list[str], folder: Path) -> None:
 
 
 def finished(command: list[str], folder: Path) -> subprocess.CompletedProcess:
-    """A program that has run in a folder.
+    """Return a program after it has run in a folder.
 
     Raises:
         ModelError: if it takes longer than `SECONDS`.
@@ -82,7 +82,7 @@ class Library:
             code.write(folder)
             build([*flags, "-fPIC", "-shared", f"{code.name}.c", "-o", "model.so", "-lm"], folder)
             self._library = ctypes.CDLL(str(folder / "model.so"))
-            self._folder = kept.pop_all()  # goes when this object does
+            self._folder = kept.pop_all()  # removed with this object
         system = code.functions.model.system
         self.nq, self.nv, self.nu = system.nq, system.nv, len(code.functions.actuators)
         self.loose = len(code.functions.loose)
@@ -103,7 +103,7 @@ class Library:
         return out
 
     def motion(self, q, v, t=0.0, p=None, applied=None, modes=None):
-        """v̇, constraint force and u at a state; with all gaps open by default."""
+        """Return v̇, constraint force and u at a state; with all gaps open by default."""
         vdot, force, u = np.zeros(self.nv), np.zeros(self.nv), np.zeros(max(self.nu, 1))
         given = [_doubles(x) for x in (q, v)]
         pushed = None if applied is None else _doubles(applied)
@@ -111,7 +111,7 @@ class Library:
         return vdot, force, u[: self.nu]
 
     def step(self, h: float, t: float, q, v, p=None, applied=None, steps: int = 1, modes=None):
-        """t, q and v after fixed steps; `modes`, an array, are changed in place."""
+        """Return t, q and v after fixed steps; the array `modes` is changed in place."""
         q, v, time = _doubles(q), _doubles(v), np.array([float(t)])
         pushed = None if applied is None else _doubles(applied)
         for _ in range(steps):
@@ -119,37 +119,39 @@ class Library:
         return float(time[0]), q, v
 
     def project(self, q, v, t=0.0, p=None, modes=None):
-        """q and v on the constraints."""
+        """Return q and v on the constraints."""
         q, v = _doubles(q), _doubles(v)
         self._call("project", q, v, float(t), *self._p(p, modes))
         return q, v
 
     def events(self, q, v, t=0.0, p=None, applied=None, modes=None) -> np.ndarray:
-        """What rises through zero where gaps and frictions are held otherwise."""
+        """Return the functions that rise through zero where gaps and frictions change their
+        modes.
+        """
         found, given = np.zeros(self.loose), (_doubles(q), _doubles(v))
         pushed = None if applied is None else _doubles(applied)
         self._call("events", *given, float(t), *self._p(p, modes), pushed, found, result=None)
         return found
 
     def change(self, q, v, modes, t=0.0, p=None, applied=None, events=None):
-        """q and v from an instant on; `modes`, an array, are changed in place."""
+        """Return q and v from an instant on; the array `modes` is changed in place."""
         q, v, fired = _doubles(q), _doubles(v), None if events is None else _doubles(events)
         pushed = None if applied is None else _doubles(applied)
         self._call("change", q, v, float(t), *self._p(p, modes), pushed, fired)
         return q, v
 
     def energy(self, q, v, t=0.0, p=None) -> float:
-        """Kinetic and potential energy [J]."""
+        """Return kinetic plus potential energy [J]."""
         given = _doubles(q), _doubles(v), float(t), self._p(p)[0]
         return self._call("energy", *given, result=ctypes.c_double)
 
     def violation(self, q, v, t=0.0, p=None, modes=None) -> float:
-        """Largest residual."""
+        """Return the largest residual."""
         given = _doubles(q), _doubles(v), float(t), *self._p(p, modes)
         return self._call("violation", *given, result=ctypes.c_double)
 
     def _p(self, p, modes=None) -> tuple[np.ndarray, ...]:
-        """Parameters, and how gaps and frictions are held if there are any."""
+        """Return the parameters, and the modes of gaps and frictions if there are any."""
         given = _doubles(np.append(self.p if p is None else p, 0.0))
         if not self.loose:
             return (given,)

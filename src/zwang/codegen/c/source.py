@@ -1,9 +1,9 @@
 """A model as C99: header, source and test driver.
 
-The model's functions, with the linear algebra that gives their results, are printed from the
-instructions of native code (`zwang.native.c`); around them stand one fixed step and what its
-callers see. Nothing is allocated, nothing is static but constants, and no library but the
-mathematical one is needed.
+The model's functions, with the linear algebra that computes their results, are printed from the
+instructions of native code (`zwang.native.c`). The rest is one fixed step and the interface for
+callers. Nothing is allocated, only constants are static, and only the mathematical library is
+needed.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from zwang.files import write_files
 from zwang.inputs.arguments import label
 from zwang.inputs.arrays import require_float64
 from zwang.inputs.call import misfits_named
-from zwang.native.c import CFunction, c_function, constant, prelude
+from zwang.native.c import CFunction, c_function, constant, numbered, prelude
 from zwang.native.errors import NotNativeError
 from zwang.simulation.mode import without
 from zwang.version import __version__
 
 DRIVER_STATES = 8
-"""States whose accelerations the test driver knows."""
+"""Number of states whose accelerations the test driver contains."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,8 +43,8 @@ class CCode:
 
     Attributes:
         name: prefix of every function, an identifier.
-        header, source, driver: the text of `name.h`, `name.c` and `name_test.c`.
-        functions: what they were written from.
+        header, source, driver: the source of `name.h`, `name.c` and `name_test.c`.
+        functions: the functions from which they were generated.
         q0, v0: start that the header states.
     """
 
@@ -61,7 +61,7 @@ class CCode:
 
     @property
     def files(self) -> dict[str, str]:
-        """Text of each file, by name."""
+        """Source of each file, by name."""
         return {
             f"{self.name}.h": self.header,
             f"{self.name}.c": self.source,
@@ -69,7 +69,7 @@ class CCode:
         }
 
     def write(self, folder: str | Path) -> list[Path]:
-        """Write the files into a folder, which is made if it is not there: all or none.
+        """Write the files into a folder, which is created if necessary: all or none.
 
         Raises:
             OutputError: if a file cannot be written; earlier ones are unchanged.
@@ -79,29 +79,29 @@ class CCode:
 
 @misfits_named
 def c_code(model: Model, q0=None, v0=None, *, name: str | None = None) -> CCode:
-    """Write a model as C99 that needs neither zwang nor an allocation.
+    """Generate C99 of a model that needs neither zwang nor an allocation.
 
         NAME_acceleration   v̇ at (q, v, t)
         NAME_motion         v̇, constraint force and u, with a force applied
         NAME_project        q and v onto the constraints
         NAME_step           one fixed step (Runge-Kutta of order 4) with projection
 
-    and of a model with gaps or dry frictions, all of whose functions take how these are held,
+    and for a model with gaps or dry frictions, all of whose functions take their modes,
 
-        NAME_events         what rises through zero where that changes
-        NAME_change         impacts, and how all is held from a state on
+        NAME_events         functions that rise through zero where a mode changes
+        NAME_change         impacts, and the modes from a state on
 
     which NAME_step calls at the instants within a step.
 
-    What is printed are the instructions that native code of the model executes: A, b, M and F with
-    every zero of their structure left out, and A⊕ by elimination, which takes no rank decision
-    (three proximal sweeps), so that redundant rows and singular configurations need nothing more. A
-    `zw.Servo` of the model is part of the code.
+    The code consists of the instructions that native code of the model executes: A, b, M and F
+    without structural zeros, and A⊕ by elimination without a rank decision (three proximal sweeps),
+    so that redundant rows and singular configurations need no special treatment. A `zw.Servo` of
+    the model is part of the code.
 
     Args:
         model: the model.
-        q0, v0: start that the code states and that its test driver varies, shapes (nq,) and
-            (nv,); ones and zeros by default.
+        q0, v0: start that the code states and its test driver varies, shapes (nq,) and (nv,); ones
+            and zeros by default.
         name: prefix of every function; the model's name by default.
 
     Returns:
@@ -134,7 +134,7 @@ def c_code(model: Model, q0=None, v0=None, *, name: str | None = None) -> CCode:
 
 
 def template(name: str, replaced: Mapping[str, str]) -> str:
-    """A file of this folder with `@WORD@` replaced."""
+    """Return a file of this folder with `@WORD@` replaced."""
     text = (importlib.resources.files("zwang.codegen.c") / name).read_text(encoding="utf-8")
     for word, value in replaced.items():
         text = text.replace(f"@{word}@", value)
@@ -173,7 +173,9 @@ def _header(found: ModelFunctions, name: str, q0, v0) -> str:
 
 
 def _words(found: ModelFunctions, name: str) -> dict[str, str]:
-    """How functions get and pass on how gaps and frictions are held."""
+    """Return the declarations by which functions receive and pass on the modes of gaps and
+    frictions.
+    """
     if not found.loose:
         return {"GIVEN": "", "CHANGED": "", "PASSED": "", "CODES": ""}
     return {
@@ -185,7 +187,7 @@ def _words(found: ModelFunctions, name: str) -> dict[str, str]:
 
 
 def _comment(text: str) -> str:
-    """Text that cannot end a comment of C."""
+    """Return a text that cannot end a comment of C."""
     return text.replace("*/", "* /").replace("\n", " ")
 
 
@@ -201,8 +203,10 @@ def _sizes(found: ModelFunctions) -> dict[str, int]:
 
 
 def _source(found: ModelFunctions, name: str) -> str:
-    """The file: what is printed from the model's functions, and what is the same for all."""
-    results = RESULTS | OF_LOOSE if found.loose else RESULTS
+    """Return the source file: the printed functions of the model, and the parts common to all
+    models.
+    """
+    results = OF_LOOSE | RESULTS if found.loose else RESULTS
     printed = [_printed(found, *each) for each in results.items()]
     words = {"NAME": name.upper(), "name": name, "ENERGY": "", "LOOSE": "", **_words(found, name)}
     words["STEP"] = "static int stepped" if found.loose else f"int {name}_step"
@@ -214,21 +218,24 @@ def _source(found: ModelFunctions, name: str) -> str:
     sizes = ", ".join(f"{key} = {value}" for key, value in _sizes(found).items())
     included = f'#include "{name}.h"\n\n#include <string.h>'
     parts = [included, prelude(printed), f"enum {{ {sizes} }};\n"]
-    return "\n".join([*parts, *(x.text for x in printed), template("motion.c.in", words)])
+    text = "\n".join([*parts, *(x.text for x in printed), template("motion.c.in", words)])
+    return numbered(text)
 
 
 RESULTS = {
-    "evaluate": ("qdot", "vdot", "force", "u", "code"),
     "project": ("q_on", "v_on", "code"),
+    "evaluate": ("qdot", "vdot", "force", "u", "code"),
     "rate": ("qdot",),
     "violation": ("worst",),
 }
-"""Functions that are printed, with names of their results."""
+"""Functions that are printed, with names of their results: first those that need more results of
+what they call, as one text of it then serves the others.
+"""
 OF_LOOSE = {
     "events": ("values",),
     "change": ("q_after", "v_after", "after", "reached", "code"),
 }
-"""Those of a model that may let go."""
+"""Functions that are printed for a model with gaps or dry frictions."""
 
 
 def _printed(found: ModelFunctions, name: str, results: tuple[str, ...]) -> CFunction:

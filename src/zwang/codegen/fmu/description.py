@@ -13,18 +13,19 @@ from zwang.version import __version__
 
 @dataclasses.dataclass(frozen=True)
 class Interface:
-    """What a unit shows of a model.
+    """Interface of a unit.
 
     Attributes:
         name: identifier.
-        system: whose coordinates and velocities are its states.
+        system: its coordinates and velocities are the states of the unit.
         parameters: name and value of each parameter.
         actuators: names of the controls.
         q0, v0: start.
-        step: length of its own steps [s], a parameter of the unit; None where it chooses them.
+        step: length of its internal steps [s], a parameter of the unit; None with step size
+            control.
         loose: names of gaps and dry frictions, whose events have indicators.
-        python: whether Python computes the motion: then there is no model exchange, and snapshots
-            of the state are not written as bytes.
+        python: whether Python computes the motion: there is then no model exchange, and snapshots
+            of the state cannot be serialized.
     """
 
     name: str
@@ -40,13 +41,14 @@ class Interface:
 
 @dataclasses.dataclass(frozen=True)
 class Variable:
-    """A variable of the interface, in the words of its standard.
+    """A variable of the interface, in the terms of the standard.
 
     Attributes:
         name: its name; reference: its value reference.
-        causality, variability, initial: as in the standard; initial is empty where there is none.
+        causality, variability, initial: as in the standard; initial is empty where it does not
+            apply.
         start: start value, or None.
-        derivative: value reference of the state that it is the derivative of, or None.
+        derivative: value reference of the state of which it is the derivative, or None.
         meaning: a few words.
     """
 
@@ -61,8 +63,8 @@ class Variable:
 
 
 def variables(shown: Interface) -> list[Variable]:
-    """Time, q, v, their derivatives, applied forces, parameters, the step, and outputs, in the
-    order of `instance.c.in` and `process.c.in`.
+    """Return time, q, v, their derivatives, applied forces, parameters, the step, and outputs, in
+    the order of `instance.c.in` and `process.c.in`.
     """
     system = shown.system
     found = [Variable("time", 0, "independent", "continuous", meaning="time [s]")]
@@ -103,7 +105,7 @@ def variables(shown: Interface) -> list[Variable]:
 
 
 def fmi2(shown: Interface, token: str, listed: list[Variable], sources: list[str]) -> bytes:
-    """The description for FMI 2.0."""
+    """Return the description for FMI 2.0."""
     root = ET.Element(
         "fmiModelDescription",
         {
@@ -138,7 +140,7 @@ def fmi2(shown: Interface, token: str, listed: list[Variable], sources: list[str
 
 
 def fmi3(shown: Interface, token: str, listed: list[Variable]) -> bytes:
-    """The description for FMI 3.0."""
+    """Return the description for FMI 3.0."""
     root = ET.Element(
         "fmiModelDescription",
         {
@@ -175,7 +177,7 @@ def fmi3(shown: Interface, token: str, listed: list[Variable]) -> bytes:
 
 
 def build_description(name: str, sources: list[str]) -> bytes:
-    """`sources/buildDescription.xml` of FMI 3.0."""
+    """Return `sources/buildDescription.xml` of FMI 3.0."""
     root = ET.Element("fmiBuildDescription", {"fmiVersion": "3.0"})
     part = ET.SubElement(root, "BuildConfiguration", {"modelIdentifier": name})
     files = ET.SubElement(part, "SourceFileSet", {"language": "C99"})
@@ -185,11 +187,11 @@ def build_description(name: str, sources: list[str]) -> bytes:
 
 
 def _kinds(shown: Interface, state: str) -> dict[str, dict[str, str]]:
-    """The interfaces that a unit has, with their attributes.
+    """Return the interface types of a unit, with their attributes.
 
     Args:
         shown: the interface.
-        state: what the standard calls a snapshot.
+        state: the name of a snapshot in the standard.
     """
     common = {"modelIdentifier": shown.name}
     common |= {"needsExecutionTool": "true"} if shown.python else {}

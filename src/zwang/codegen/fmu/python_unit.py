@@ -1,5 +1,5 @@
-"""The Python inside a functional mock-up unit: a model with its options, and the run that a master
-takes forward.
+"""The Python part of a functional mock-up unit: a model with its options, and the run that a master
+advances.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from zwang.simulation.switching import declared_switches
 UNIT_FILE = "unit.pickle"
 """Name of the file among a unit's resources."""
 OPTIONS = ("rtol", "atol", "loop", "switches", "integrator", "step", "longest_step")
-"""Options of `zw.simulate` that a unit takes."""
+"""Options of `zw.simulate` that a unit accepts."""
 ONE_TIME = 1e-9
-"""Difference of two times, as part of the communication step, up to which they are one."""
+"""Largest difference of two times that count as equal, relative to the communication step."""
 
 
 @dataclasses.dataclass(frozen=True)
 class PythonUnit:
-    """What a unit with Python inside holds.
+    """Contents of a unit with Python.
 
     Attributes:
         model: the model.
@@ -53,10 +53,11 @@ class PythonUnit:
 
     @classmethod
     def of(cls, model: Model, q0, v0, options: Mapping[str, Any]) -> PythonUnit:
-        """A unit whose run has been begun once, so that what cannot run is refused here.
+        """Create a unit whose run has been started once, so that a model that cannot run is refused
+        here.
 
         Raises:
-            ModelError: for an option that a unit does not take, or as `zw.simulate` does.
+            ModelError: for an option that a unit does not accept, or as `zw.simulate` does.
         """
         require_float64()
         for name in options:
@@ -64,7 +65,7 @@ class PythonUnit:
         system, servo = model.system, model.servo
         q0 = np.ones(system.nq) if q0 is None else q0
         v0 = np.zeros(system.nv) if v0 is None else v0
-        # a model does not bring what it was declared with into another process
+        # the declarations of a model are not transferred to another process
         options = {"switches": declared_switches(model), **options}
         begun = PiecewiseRun(model, q0, v0, **options)
         leaves = jax.tree_util.tree_leaves(model.params)
@@ -82,16 +83,16 @@ class PythonUnit:
         )
 
     def to_bytes(self) -> bytes:
-        """The unit for another process, with the functions of the user's own files.
+        """Return the unit for another process, with the functions of the user's own files.
 
         Raises:
-            ModelError: without cloudpickle, or if the functions hold something of this process.
+            ModelError: without cloudpickle, or if the functions refer to objects of this process.
         """
         require("cloudpickle", "pickle", "an FMU with Python inside")
         cloudpickle = importlib.import_module("cloudpickle")
         try:
             return cloudpickle.dumps(self)
-        except Exception as error:  # of whatever the user's functions hold
+        except Exception as error:  # from any object that the user's functions refer to
             raise ModelError(
                 f"{self.model.name} cannot be put into an FMU: it holds something that is tied to "
                 f"this process ({type(error).__name__}: {str(error)[:120]}). Let its functions use "
@@ -100,11 +101,11 @@ class PythonUnit:
 
     @classmethod
     def read(cls, folder: Path) -> PythonUnit:
-        """The unit in a folder of resources."""
+        """Read the unit from a folder of resources."""
         return pickle.loads((folder / UNIT_FILE).read_bytes())
 
     def params(self, values: np.ndarray) -> PyTree:
-        """The model's parameters from their numbers in order."""
+        """Return the model's parameters from their numbers in order."""
         leaves, tree = jax.tree_util.tree_flatten(self.model.params)
         shapes = [np.shape(x) for x in leaves]
         ends = np.cumsum([0, *(int(np.prod(s)) for s in shapes)])
@@ -113,7 +114,7 @@ class PythonUnit:
 
 
 class Session:
-    """One instance of a unit: what `process.c.in` asks, answered.
+    """One instance of a unit, which answers the requests of `process.c.in`.
 
     Args:
         unit: the unit.
@@ -135,19 +136,19 @@ class Session:
         self._last = 0
 
     def answer(self, code: int, a: float, b: float, values: np.ndarray) -> tuple[float, np.ndarray]:
-        """The number and the variables that answer a question.
+        """Return the number and the variables that answer a request.
 
         Args:
-            code: place of the question in `process.c.in`.
-            a, b: its numbers.
-            values: every variable as the master has it.
+            code: number of the request in `process.c.in`.
+            a, b: its arguments.
+            values: all variables of the master.
         """
         begin, evaluate, advance, save, restore, forget = range(6)
         if code == begin or (code == evaluate and self._run is None):
             self._begin(values)
             if code == evaluate:
                 found = self._variables(values)
-                self._run = None  # what is given next may differ in many numbers
+                self._run = None  # the next values may differ in many numbers
                 return 0.0, found
         elif code == evaluate:
             self._change(values)
@@ -197,7 +198,7 @@ class Session:
             self._run.restore(snapshot)
 
     def _change(self, values: np.ndarray) -> None:
-        """Hand on what the master has changed among applied forces and parameters."""
+        """Apply the master's changes of applied forces and parameters."""
         assert self._run is not None
         now = self._inputs(values)
         if not np.array_equal(now, self._given):
@@ -205,7 +206,9 @@ class Session:
             self._given = now
 
     def _parts(self, values: np.ndarray) -> list[np.ndarray]:
-        """Time, q, v, q̇, v̇, applied force, parameters, constraint force, u and violation."""
+        """Split into time, q, v, q̇, v̇, applied force, parameters, constraint force, u and
+        violation.
+        """
         return [values[s] for s in self._slices]
 
     def _inputs(self, values: np.ndarray) -> np.ndarray:
@@ -215,7 +218,7 @@ class Session:
         return self.unit.params(self._parts(values)[6]) if self.unit.parameters else None
 
     def _variables(self, values: np.ndarray) -> np.ndarray:
-        """Every variable as it is now."""
+        """Return the present values of all variables."""
         assert self._run is not None
         run, at = self._run, self._run.observed()
         applied, parameters = self._parts(values)[5:7]

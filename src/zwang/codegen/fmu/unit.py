@@ -28,9 +28,9 @@ from zwang.remedy import Remedy, advice
 FLAGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared")
 VERSIONS = (2, 3)
 UNIT_STEP = 1e-3
-"""Default of the longest step inside a communication step [s]."""
+"""Default upper limit of a step inside a communication step [s]."""
 DRIFT = "1e-9"
-"""Violation beyond which model exchange asks for a projection."""
+"""Violation from which on model exchange requests a projection."""
 FOLDERS = {
     ("Linux", "x86_64", 2): ("linux64", ".so"),
     ("Linux", "x86_64", 3): ("x86_64-linux", ".so"),
@@ -41,9 +41,9 @@ FOLDERS = {
     ("Darwin", "arm64", 2): ("aarch64-darwin", ".dylib"),
     ("Darwin", "arm64", 3): ("aarch64-darwin", ".dylib"),
 }
-"""Folder and ending of a binary for each machine that it can be built on."""
+"""Folder and ending of a binary for each machine on which it can be built."""
 OLDEST = (1980, 1, 1, 0, 0, 0)
-"""Date of every member, so that the same model gives the same file."""
+"""Date of every archive member, so that the same model results in the same file."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +62,8 @@ class FMU:
     description: str = dataclasses.field(repr=False)
 
     def write(self, path: str | Path) -> Path:
-        """Write the archive: a file ending in `.fmu`, or `NAME.fmu` in a folder. Folders are made.
+        """Write the archive: a file ending in `.fmu`, or `NAME.fmu` in a folder. Folders are
+        created if necessary.
 
         Raises:
             OutputError: if it cannot be written.
@@ -87,20 +88,21 @@ def fmu(
     python: bool = False,
     **options,
 ) -> FMU:
-    """A model as a functional mock-up unit, without Python inside or with it.
+    """Generate a functional mock-up unit of a model, with or without Python inside.
 
     States are q and v; inputs are forces on the velocities, added to F; parameters are the model's;
     outputs are q, v, the force of the constraints, the control of a servo, and the violation.
 
     Without Python the unit is C. In co-simulation it takes fixed steps and stays on its
-    constraints; in model exchange it asks for an event where the integrator has left them by 1e-9,
+    constraints; in model exchange it requests an event where the integrator has left them by 1e-9,
     and projects there.
 
-    With Python (`python=True`) it holds what C cannot: switches, sampled and delayed controllers,
-    limits of actuators, singular mass matrices, loops that end by the state. It is for
-    co-simulation alone, and steps as `zw.simulate` does. The unit holds the model as cloudpickle
-    writes it, and starts a Python process for each instance: the interpreter that `ZWANG_PYTHON`
-    names, the one that has written the unit, or `python3`, which must have zwang.
+    With Python (`python=True`) it supports features that C does not: switches, sampled and delayed
+    controllers, limits of actuators, singular mass matrices, loops with data-dependent length. It
+    supports co-simulation only, and takes the steps of `zw.simulate`. The unit contains the model
+    as written by cloudpickle, and starts a Python process for each instance: the interpreter that
+    `ZWANG_PYTHON` names, the one that wrote the unit, or `python3`, in which zwang must be
+    installed.
 
     Args:
         model: the model.
@@ -115,7 +117,7 @@ def fmu(
 
     Raises:
         ModelError: without a C compiler, for a model that `zw.c_code` refuses, or for options that
-            a unit without Python has no place for.
+            a unit without Python does not support.
 
     Reference: Modelica Association, Functional Mock-up Interface 2.0.4 and 3.0.1.
 
@@ -136,14 +138,14 @@ def fmu(
 
 @dataclasses.dataclass(frozen=True)
 class _Content:
-    """What makes a unit, whatever its version.
+    """Parts of a unit that do not depend on its version.
 
     Attributes:
         shown: its interface.
-        instance: the text below the interface's functions, and what is replaced in it.
+        instance: the source below the interface's functions, and its replacements.
         sources: further files of C, by name.
         resources: further files, by name.
-        digest: of all that the motion depends on.
+        digest: of everything that the motion depends on.
     """
 
     shown: Interface
@@ -188,7 +190,7 @@ def _with_python(
         "NP": len(unit.parameters),
         "NU": len(unit.actuators),
         "START": ", ".join(map(constant, start)),
-        # as it would stand in a literal of C
+        # escaped as in a string literal of C
         "PYTHON": sys.executable.replace("\\", "\\\\").replace('"', '\\"'),
     }
     data = unit.to_bytes()
@@ -197,7 +199,7 @@ def _with_python(
 
 
 def _archived(content: _Content, version: int) -> FMU:
-    """The archive of a unit, its binary compiled."""
+    """Return the archive of a unit, with its compiled binary."""
     shown = content.shown
     token = "{" + hashlib.sha256(content.digest).hexdigest()[:32] + "}"
     sources = {**content.sources, "fmi.c": _adapter(content, version, token)}

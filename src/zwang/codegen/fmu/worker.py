@@ -1,7 +1,7 @@
-"""`python -m zwang.codegen.fmu.worker FOLDER`: the process behind one instance of a unit.
+"""`python -m zwang.codegen.fmu.worker FOLDER`: the process of one instance of a unit.
 
-Questions come as frames of numbers over the socket that stands in the place of the standard input,
-as `process.c.in` sends them; answers go back the same way. Errors are said on the error output.
+Requests arrive as frames of numbers over the socket in place of the standard input, as
+`process.c.in` sends them; answers return the same way. Errors are written to the error output.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 
 
 def main(folder: str) -> int:
-    """Answer until the master closes the socket."""
-    # another descriptor, so that nothing that a model's functions read is a question
+    """Answer requests until the master closes the socket."""
+    # another descriptor, so that input of a model's functions is not taken for a request
     wire = socket.socket(fileno=os.dup(0))
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
@@ -30,7 +30,7 @@ def main(folder: str) -> int:
     try:
         session = Session(PythonUnit.read(Path(folder)))
         size = session.size
-    except Exception as error:  # whatever the model needs and this Python has not
+    except Exception as error:  # a requirement of the model that this Python lacks
         print(f"{folder}: this unit cannot be opened here: {error}", file=sys.stderr)
         return 1
     while (frame := _received(wire, 8 * (3 + size))) is not None:
@@ -38,7 +38,7 @@ def main(folder: str) -> int:
         status, number, values = 0.0, 0.0, question[3:]
         try:
             number, values = session.answer(int(code), float(a), float(b), question[3:])
-        except Exception as error:  # the process stays, as the master may go back to a state
+        except Exception as error:  # the process continues: the master may return to a state
             print(f"{session.unit.model.name}: {error}", file=sys.stderr)
             status = 1.0
         wire.sendall(np.concatenate([[status, number], values]).astype(float).tobytes())
@@ -46,7 +46,7 @@ def main(folder: str) -> int:
 
 
 def _received(wire: socket.socket, length: int) -> bytes | None:
-    """The next bytes, or None at the end."""
+    """Return the next bytes, or None at the end."""
     data = b""
     while len(data) < length:
         part = wire.recv(length - len(data))

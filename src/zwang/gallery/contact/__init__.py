@@ -1,1 +1,1 @@
-"""Models with gaps that open and close, and dry friction that sticks and slides."""
+"""Models with unilateral contacts and with dry friction."""

@@ -1,10 +1,11 @@
-"""Equal balls on a rail pass a velocity on from one to the next, as those of Newton's cradle do.
+"""Equal balls on a rail that transfer a velocity from one to the next, as in Newton's cradle.
 
     0 ≤ xᵢ₊₁ − xᵢ − d,    Newton's law with e = 1: neighbors exchange their velocities
-    exact:  less their diameters, the balls are free points in order
+    exact:  without their diameters, the balls are free points in a fixed order
 
-The balls hit each other one after another. Where three touch at once, the law of impact decides
-how an impulse is passed on, and Moreau's does not pass it through.
+The balls collide one after another. If three balls touch at the same time, the impact law
+determines the distribution of the impulse, and Moreau's law does not transmit it through the middle
+ball.
 
 Source: textbook. Units: m, kg, s.
 """
@@ -39,7 +40,7 @@ BALLS = 5
 
 
 def build(*, diameter, gap, first, last) -> Example:
-    """The model, all balls at rest but the first and the last."""
+    """The model, with all balls at rest except the first and the last."""
     names = [f"x{i + 1}" for i in range(BALLS)]
     system = System(
         BALLS,

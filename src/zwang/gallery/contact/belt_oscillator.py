@@ -1,7 +1,7 @@
-"""A mass on a spring that a moving belt takes along: it sticks and slips in turn.
+"""A mass on a spring, carried by a moving belt: it sticks and slips alternately.
 
     s = ẋ − v,    |f| ≤ μ₀ N while it sticks, f = −μ N sign s while it slips
-    exact:  with a = (μ₀ − μ) N/k, ω² = k/m it slips (2/ω)(π − atan(aω/v)) and sticks 2a/v
+    exact:  with a = (μ₀ − μ) N/k, ω² = k/m it slips for (2/ω)(π − atan(aω/v)) and sticks for 2a/v
 
 Source: textbook (stick-slip). Units: m, kg, s.
 """
@@ -35,7 +35,7 @@ ENTRY = Entry(
 
 
 def build(*, mass, stiffness, static, kinetic, speed, gravity) -> Example:
-    """The model, started with the belt at the relaxed spring."""
+    """The model, started at the velocity of the belt with a relaxed spring."""
     belt = DryFriction(
         lambda q, v, t, p: v[0] - p["speed"],
         load=lambda p: p["mass"] * p["gravity"],

@@ -1,8 +1,8 @@
-"""A block is pushed up an incline, comes to rest, and stays or slides back.
+"""A block that slides up an incline, comes to rest, and stays or slides back.
 
     0 ≤ y,    |f| ≤ μ₀ N at rest, f = −μ N sign ẋ while it slides
-    exact:  up with g (sin α + μ cos α) against it; it stays if and only if tan α ≤ μ₀, or slides
-            down with g (sin α − μ cos α)
+    exact:  decelerates with g (sin α + μ cos α) upward; stays if and only if tan α ≤ μ₀, otherwise
+            slides down with g (sin α − μ cos α)
 
 Source: textbook. Units: m, kg, s.
 """

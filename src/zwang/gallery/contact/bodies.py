@@ -1,4 +1,4 @@
-"""What members of this folder move: a mass on a spring, and a rigid body in an upright plane."""
+"""Common systems of this folder: a mass on a spring, and a rigid body in a vertical plane."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def spring_scene(wall: float) -> Scene:
 
 
 def body_in_plane(gyration: float) -> System:
-    """A body with weight at (x, y) of its center and an angle, with the parameters mass and
+    """A body with weight, with its center at (x, y) and an angle, and the parameters mass and
     gravity.
 
     Args:
@@ -53,7 +53,7 @@ def body_in_plane(gyration: float) -> System:
 
 
 def point_of_body(along: float, across: float) -> Callable:
-    """q → the place of a point of the body, by its coordinates in the body's axes [m]."""
+    """q → the position of a point of the body, given in the body's axes [m]."""
 
     def place(q):
         axis = jnp.stack([jnp.cos(q[2]), jnp.sin(q[2])])
@@ -63,5 +63,5 @@ def point_of_body(along: float, across: float) -> Callable:
 
 
 def slip_of(place: Callable) -> Callable:
-    """The velocity of a place along x, as the sliding velocity of a friction."""
+    """The velocity of a point along x, as the sliding velocity of a friction."""
     return lambda q, v, t, p: jax.jvp(lambda q: place(q)[0], (q,), (v,))[1]

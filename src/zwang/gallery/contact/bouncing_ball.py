@@ -1,9 +1,9 @@
-"""A ball that bounces ever lower and comes to rest in a finite time.
+"""A ball that bounces with decreasing height and comes to rest in finite time.
 
     0 ≤ y,    ẏ⁺ = −e ẏ⁻
-    exact:  hits at √(2h/g) (1 + 2e (1 − eᵏ)/(1 − e)), rest from √(2h/g) (1 + e)/(1 − e)
+    exact:  impacts at √(2h/g) (1 + 2e (1 − eᵏ)/(1 − e)), rest from √(2h/g) (1 + e)/(1 − e) on
 
-Source: textbook; the limit is an accumulation of impacts (Zeno). Units: m, kg, s.
+Source: textbook; the limit is an accumulation of impacts (Zeno behavior). Units: m, kg, s.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ ENTRY = Entry(
     ("plane", "contact", "exact"),
 )
 BOUNCES = 60
-"""Flights of the exact solution; what is left of later ones is below round-off."""
+"""Number of flights in the exact solution; later flights are below round-off."""
 
 
 def build(*, height, restitution, speed, gravity) -> Example:
-    """The model, dropped at rest but for its speed along the floor."""
+    """The model, dropped with a horizontal velocity only."""
     system = System(
         2,
         mass_matrix=lambda q, t, p: jnp.ones(2),

@@ -1,10 +1,11 @@
-"""Two straight legs walk down a slope without any drive, from foot to foot.
+"""Two straight legs that walk down a slope without a drive.
 
     0 ≤ y of both feet,    plastic impacts, no foot slides
-    published:  the step that repeats itself, which Newton's method finds from a run over one step
+    published:  the periodic step, which Newton's method finds from a run over one step
 
-Straight legs are too long to swing past the ground. As in experiments of McGeer, there are holes
-where the other foot swings through: tiles of a checkerboard, half of them for each foot.
+Straight legs are too long to swing through above the ground. As in McGeer's experiments, the swing
+foot therefore passes through holes: the ground is a checkerboard, with half of the tiles for each
+foot.
 
 Source: Garcia, Chatterjee, Ruina and Coleman (1998), The simplest walking model: stability,
     complexity, and scaling, J. Biomech. Eng. 120, 281-288 (legs' masses small and at the feet);
@@ -48,11 +49,11 @@ ENTRY = Entry(
     ("plane", "contact", "friction", "robot"),
 )
 TILE = 0.4
-"""Half of the length of a tile, of the distance of the feet's tiles."""
+"""Half of the length of a tile, relative to the distance between the tiles of the two feet."""
 
 
 def build(*, slope, hip, leg, length, down, angle, front, back, step, mu, gravity) -> Example:
-    """The model at the start of a step: leg 1 in front, whose foot stands at x = 0."""
+    """The model at the start of a step: leg 1 in front, with its foot at x = 0."""
     whole = hip + 2 * leg
 
     def mass_matrix(q, t, p):

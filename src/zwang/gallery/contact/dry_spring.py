@@ -1,7 +1,7 @@
-"""A mass on a spring with dry friction loses its amplitude in equal steps, and sticks.
+"""A mass on a spring with dry friction: its amplitude decreases in equal steps, until it sticks.
 
     m ẍ = −k x − F sign ẋ,    |f| ≤ F at rest
-    exact:  |x| falls by 2F/k from turning point to turning point, and stays where it is within F/k
+    exact:  |x| decreases by 2F/k from turning point to turning point; the mass sticks within F/k
 
 Source: textbook. Units: m, kg, s.
 """
@@ -33,7 +33,7 @@ ENTRY = Entry(
 
 
 def build(*, mass, stiffness, friction, start) -> Example:
-    """The model, let go at rest."""
+    """The model, released from rest."""
     rubs = DryFriction(
         lambda q, v, t, p: v[0], load="friction", static=1.0, name="friction", unit="m/s"
     )

@@ -1,10 +1,10 @@
-"""A chain hangs straight down and is let go: its beads fall onto a table, one after another.
+"""A vertical chain is released, and its beads fall onto a table, one after another.
 
-    0 ≤ y of the lowest bead,  0 ≤ distances less a diameter,  0 ≤ what each rope has left,  e = 0
-    exact:  a bead falls freely until it lands on those below, after √(2 (h − i d)/g)
+    0 ≤ y of the lowest bead,  0 ≤ distances − diameter,  0 ≤ slack of each rope,  e = 0
+    exact:  each bead falls freely until it lands on those below, after √(2 (h − i d)/g)
 
-Each landing passes its impulse, m g t, through all beads that lie already. Of a chain with many
-beads the table carries three times the weight that has landed, on average.
+Each landing transmits its impulse, m g t, through all beads on the table. For a chain with many
+beads, the table carries on average three times the weight that has landed.
 
 Source: textbook. Units: m, kg, s.
 """

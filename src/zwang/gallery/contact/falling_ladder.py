@@ -1,4 +1,4 @@
-"""A ladder slides down a smooth wall along a smooth floor, and leaves the wall on its way.
+"""A ladder slides down a smooth wall and along a smooth floor, and loses contact with the wall.
 
     0 ≤ x − (l/2) cos θ,    0 ≤ y − (l/2) sin θ
     exact:  from rest at θ₀ it leaves the wall where sin θ = ⅔ sin θ₀
@@ -35,7 +35,7 @@ ENTRY = Entry(
 
 
 def build(*, length, mass, angle, gravity) -> Example:
-    """The model, let go at rest."""
+    """The model, released from rest."""
     half = length / 2
     wall = Inequality(lambda q, t, p: q[0] - half * jnp.cos(q[2]), name="wall", unit="m")
     floor = Inequality(lambda q, t, p: q[1] - half * jnp.sin(q[2]), name="floor", unit="m")

@@ -1,8 +1,9 @@
-"""A rod slides along a rough floor on its lower end, up to the friction that leaves no answer.
+"""A rod slides on its lower end along a rough floor, up to a friction for which no solution exists
+(Painlevé's paradox).
 
     0 ≤ y − (l/2) sin θ,    f = −μ N sign s
-    exact:  N pushes the end away only if 1 + 3 cos θ (cos θ − μ sin θ) > 0, which holds for all θ
-            up to μ = 4/3, and fails first at tan θ = 2
+    exact:  N accelerates the end away from the floor only if 1 + 3 cos θ (cos θ − μ sin θ) > 0;
+            this holds for all θ up to μ = 4/3, and fails first at tan θ = 2
 
 Source: Painlevé (1895), C. R. Acad. Sci. 121, 112-115. Units: m, kg, s.
 """
@@ -37,7 +38,7 @@ ENTRY = Entry(
 
 
 def build(*, length, mass, mu, slope, speed, gravity) -> Example:
-    """The model, sliding away from the side to which the rod leans."""
+    """The model, which slides away from the side to which the rod leans."""
     half, angle = length / 2, -np.arctan(slope)
     end = point_of_body(half, 0.0)
     floor = Inequality(lambda q, t, p: end(q)[1], name="floor", unit="m")

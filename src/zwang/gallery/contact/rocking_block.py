@@ -1,7 +1,7 @@
-"""A block rocks from edge to edge on a rough floor, ever less, and comes to rest.
+"""A block rocks from edge to edge on a rough floor with decreasing amplitude, and comes to rest.
 
-    0 ≤ y of both edges,    plastic impacts, neither edge slides
-    exact:  each impact leaves 1 − (3/2) sin²α of the rate, tan α = width / height
+    0 ≤ y of both edges,    plastic impacts, no sliding
+    exact:  each impact multiplies the angular velocity by 1 − (3/2) sin²α, tan α = width / height
 
 Source: Housner (1963), Bull. Seismol. Soc. Am. 53, 403-417. Units: m, kg, s.
 """
@@ -36,7 +36,7 @@ ENTRY = Entry(
 
 
 def build(*, width, height, mass, tilt, mu, gravity) -> Example:
-    """The model, let go at rest on its right edge."""
+    """The model, released from rest on its right edge."""
     b, h = width / 2, height / 2
     constraints = []
     for name, x in (("left", -b), ("right", b)):

@@ -1,8 +1,8 @@
-"""A drum winds a slack rope up and down: a load is plucked from the floor, and flies where the rope
-slackens.
+"""A drum winds a rope up and down: the rope becomes taut and lifts a load from the floor with a
+jerk, and the load flies freely when the rope is slack.
 
     0 ≤ y,    0 ≤ y + slack − s(t),    s(t) = stroke (1 − cos ω t),    e = 0
-    exact:  taut from s = slack, flies from cos ω t = −g/(stroke ω²), along a parabola
+    exact:  taut from s = slack on, free flight from cos ω t = −g/(stroke ω²) on, along a parabola
 
 Source: textbook. Units: m, kg, s.
 """

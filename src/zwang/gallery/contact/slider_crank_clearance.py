@@ -1,12 +1,12 @@
-"""A crank drives a slider between two guides with play: its four corners touch them, one by one.
+"""A crank drives a slider between two guides with clearance; its four corners hit the guides.
 
-    four gaps of the corners, e = 0.4, μ = 0.01, the crank turned at 150 rad/s and left alone
+    four gaps of the corners, e = 0.4, μ = 0.01, the crank starts at 150 rad/s without a drive
 
-The coordinates are the angles of crank, rod and slider, and no rows hold joints.
+The coordinates are the angles of crank, rod and slider, so the joints need no rows.
 
 Source: Flores, Leine and Glocker (2010), Modeling and analysis of planar rigid multibody systems
     with translational clearance joints based on the non-smooth dynamics approach, Multibody Syst.
-    Dyn. 23, 165-190, table 1, as the examples of Siconos have it.
+    Dyn. 23, 165-190, table 1, as in the examples of Siconos.
 Units: m, kg, s.
 """
 
@@ -39,20 +39,20 @@ ENTRY = Entry(
     ("plane", "linkage", "contact", "friction"),
 )
 LENGTHS = (0.153, 0.306)
-"""Of crank and rod [m]."""
+"""Lengths of crank and rod [m]."""
 SIDES = (0.1, 0.05)
-"""Of the slider [m]."""
+"""Sides of the slider [m]."""
 MASSES = (0.038, 0.038, 0.076)
-"""Of crank, rod and slider [kg]."""
+"""Masses of crank, rod and slider [kg]."""
 INERTIAS = (7.4e-5, 5.9e-4, 2.7e-6)
-"""The same about their centers [kg m²]."""
+"""Moments of inertia of crank, rod and slider about their centers [kg m²]."""
 
 
 def build(*, play, restitution, mu, speed, gravity) -> Example:
-    """The model with the crank stretched out, and the slider in the middle between its guides."""
+    """The model with crank and rod in line, and the slider in the middle between its guides."""
     first, second, third = MASSES
     length, (long, high) = np.array(LENGTHS), np.array(SIDES) / 2
-    # of the mass that a length carries at its end, and of its own at half of it
+    # from the mass at the end of a bar, and from its own mass at half its length
     at_end = np.array([second + third + first / 2, third + second / 2])
     own = np.array([second + third + first / 4, third + second / 4]) * length**2
     coupled = (third + second / 2) * LENGTHS[0] * LENGTHS[1]

@@ -1,8 +1,8 @@
-"""A table stands on four legs: its motion is known, the forces on its legs are not.
+"""A table on four legs: its motion is unique, but the forces on its legs are not.
 
     0 ≤ z + yᵢ φ − xᵢ ψ  of each leg
-    exact:  it rests; of all forces that hold it those of least norm are given, which weight and
-            moments determine
+    exact:  it rests; of all forces that balance it, those of least norm are returned, which weight
+            and moments determine
 
 Source: textbook (static indeterminacy). Units: m, kg, s.
 """

@@ -1,4 +1,4 @@
-"""A sphere that is thrown along a floor slides, and rolls from an instant on.
+"""A sphere that is thrown along a floor slides first, and then rolls.
 
     0 ≤ y,    |f| ≤ μ N,   f against the slip v + r ω
     exact:  rolls from t = 2 v₀/(7 μ g) on with 5/7 of its speed

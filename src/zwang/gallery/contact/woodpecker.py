@@ -1,12 +1,12 @@
-"""A wooden woodpecker runs down a pole: its sleeve jams and lets go, and its beak hits the pole.
+"""A woodpecker toy moves down a pole: its sleeve jams and slips, and its beak hits the pole.
 
     three gaps (the beak, the upper and the lower edge of the sleeve), each with dry friction
-    M constant, K (φ_M − φ_S) of the spring, angles small: linear between two events
+    constant M, spring moment K (φ_M − φ_S), small angles: linear between two events
 
-It repeats itself: from jam to jam it turns through the same angles, some millimetres further down.
+The motion is periodic: from jam to jam the angles repeat, some millimetres further down.
 
 Source: Glocker (1995), Dynamik von Starrkörpersystemen mit Reibung und Stößen, VDI-Verlag, 162 ff.,
-    whose numbers the examples of Siconos have.
+    with the data of the examples of Siconos.
 Units: m, kg, s; y upwards along the pole.
 """
 
@@ -37,19 +37,19 @@ ENTRY = Entry(
     ("plane", "contact", "friction"),
 )
 SLEEVE, BIRD = 3e-4, 4.5e-3
-"""Masses [kg]."""
+"""Masses of sleeve and bird [kg]."""
 TURNED_SLEEVE, TURNED_BIRD = 5e-9, 7e-7
-"""Moments of inertia about their centers [kg m²]."""
+"""Moments of inertia of sleeve and bird about their centers [kg m²]."""
 POLE, HOLE, EDGE = 2.5e-3, 3.1e-3, 5.8e-3
 """Radii of the pole and of the hole of the sleeve, and half of its height [m]."""
 SPRING, CENTER = 1.0e-2, 1.5e-2
-"""Ways from the sleeve to the spring, and from the spring to the bird's center [m]."""
+"""Distances from the sleeve to the spring, and from the spring to the bird's center [m]."""
 UP, BACK = 2.0e-2, 2.01e-2
-"""Places of the beak beside the bird's center: above it, and towards the pole [m]."""
+"""Position of the beak relative to the bird's center: above it, and toward the pole [m]."""
 
 
 def build(*, mu, beak, stiffness, gravity) -> Example:
-    """The model where the sleeve has just jammed, with its lower edge on the pole."""
+    """The model just after the sleeve has jammed, with its lower edge on the pole."""
     way = np.array([1.0, SPRING, CENTER])
     M = BIRD * np.outer(way, way) + np.diag([SLEEVE, TURNED_SLEEVE, TURNED_BIRD])
     # gaps and sliding velocities of the beak, and of the lower and the upper edge of the sleeve

@@ -1,12 +1,12 @@
-"""A delta robot: three arms on springs, two rods each, and a platform that moves without turning.
+"""A delta robot: three arms on springs, two rods each, and a platform that moves without rotation.
 
     level 1   arms by their angle below the horizontal; rods and platform as free bodies
     level 2   arm and its two rods: ball joints at the arm's end, 6 rows
     level 3   ball joints of the rods on the platform, 18 rows
 
 45 − 18 − 18 = 9 degrees of freedom: three of the platform, and the spin of each rod about itself.
-Rods' axes are their third axes.
-Source: Clavel (1988), the delta robot; numbers are ours. Units: m, kg, s.
+The axis of each rod is its third body axis.
+Source: Clavel (1988), the delta robot; the parameters are our own. Units: m, kg, s.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ ANGLES = np.radians([0.0, 120.0, 240.0])
 SIDES = np.array([-0.5, 0.5])
 Z = np.array([0.0, 0.0, 1.0])
 TWIST = 0.15
-"""What the springs differ by at the start [rad], so that the platform does more than move up and
-down.
+"""Differences between the springs at the start [rad], so that the platform does not only move
+vertically.
 """
 
 
@@ -60,7 +60,7 @@ def build(
     *, base, platform, arm, rod, gap, arm_mass, rod_mass, platform_mass, angle, stiffness, gravity
 ) -> Example:
     """The model, started from rest with equal angles of the arms; their springs are relaxed at
-    different ones.
+    different angles.
     """
     start = np.radians(angle)
     drop = rod**2 - (base + arm * np.cos(start) - platform) ** 2

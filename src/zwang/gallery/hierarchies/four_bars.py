@@ -1,4 +1,4 @@
-"""N four-bar loops in a row as a hierarchy: the linkage of `n-four-bar`, put together a loop at a
+"""N four-bar loops in a row as a hierarchy: the linkage of `n-four-bar`, assembled one loop at a
 time.
 
     level 1   each bar by itself

@@ -1,13 +1,12 @@
-"""A direct-current motor turns a slider-crank through a gear: first and second order together, in
-two levels.
+"""A direct-current motor drives a slider-crank through a gear: equations of first and second order,
+in two levels.
 
     level 1   motor    L i' + R i + k ω = U(t)  (order 1),   J ω' = k i − c ω  (order 2)
               bars     crank, rod and slider
     level 2   joints   the linkage is pinned;   gear   motor angle = ratio · crank angle
 
-½ L i² and ½ J ω² are in one ½ vᵀ M v. Source: textbook; orders as in Orsino, recursive modular
-modelling, section 2.
-Units: m, kg, s, A, V.
+One quadratic form ½ vᵀ M v contains ½ L i² and ½ J ω². Source: textbook; orders as in Orsino,
+recursive modular modelling, section 2. Units: m, kg, s, A, V.
 """
 
 from __future__ import annotations
@@ -65,8 +64,8 @@ def build(
     voltage,
     gravity,
 ):
-    """The model, at rest with the crank to the right and no current, when the voltage is switched
-    on.
+    """The model at rest, with the crank to the right and without current, when the voltage is
+    switched on.
     """
     motor = _motor(inductance, rotor, resistance, torque_constant, friction, voltage)
     bars = PlanarBodies(
@@ -117,7 +116,7 @@ def build(
 
 
 def _motor(inductance, rotor, resistance, torque_constant, friction, voltage):
-    """A motor's circuit, of first order, with its rotor, of second."""
+    """A motor: its circuit, of first order, and its rotor, of second order."""
     return HigherOrder(
         {"current": 1, "angle": 2},
         mass_matrix=lambda x, t, p: jnp.stack([p["inductance"], p["rotor"]]),

@@ -2,11 +2,11 @@
 
     level 1   each stage: two bars and the pin at their middle
     level 2   stages stacked: the upper ends of one are the lower ends of the next; foot, platform
-    level 3   a rail that the left pins run in, which they do anyway: one redundant row per stage
+    level 3   a rail that guides the left pins: one redundant row per stage
 
 One degree of freedom, the angle θ of the bars: stage i has its middle at (½ l cos θ, (i + ½) l sin
-θ). A spring across the foot, which is l cos θ wide, carries the lift. Exact: one quadrature of
-energy; no closed form. Source: textbook. Units: m, kg, s.
+θ). A spring across the foot of width l cos θ carries the lift. Exact: a quadrature of the energy
+equation, without closed form. Source: textbook. Units: m, kg, s.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ LEFT, RIGHT = np.array([-0.5, 0.0]), np.array([0.5, 0.0])
 def build(
     *, stages, length, bar_mass, platform_mass, angle, rest_angle, stiffness, gravity
 ) -> Example:
-    """The model, released from rest; the bar "rising" goes from lower left to upper right,
+    """The model, released from rest. The bar "rising" extends from lower left to upper right,
     "falling" from upper left to lower right.
     """
     if stages < 1 or not 0 < angle < 90 or not 0 < rest_angle < 90 or stiffness <= 0:
@@ -78,7 +78,8 @@ def build(
     rest = np.radians(rest_angle)
     # force across the foot at rest
     load = gravity * (2 * bar_mass * stages**2 / 2 + platform_mass * stages) / np.tan(rest)
-    # stiffness is relative to that of the load, so that about 1 divides stable from unstable
+    # stiffness is relative to that of the load, so that a value of about 1 separates stable from
+    # unstable lifts
     spring = stiffness * load / (length * np.cos(rest))
     relaxed = length * np.cos(rest) - load / spring
 
@@ -120,8 +121,8 @@ def build(
 
 
 def _joints(bars: PlanarBodies, top: PlanarBodies, names: list[str], length: float) -> list[list]:
-    """The joints between stages, and as a level of its own the rail that guides their pins."""
-    # of several stages
+    """The joints between stages, and in a separate level the rail that guides their pins."""
+    # for several stages at once
     place = lambda q, bar, side: bars.point(q.reshape(-1, 3), slice(bar, None, 2), side * length)
 
     def stacked(q, t, p):

@@ -1,5 +1,5 @@
-"""Joints between rigid bodies in space, each body a module of its own with q = (x, y, z, qw, qx,
-qy, qz).
+"""Joints between rigid bodies in space. Each body is a module with q = (x, y, z, qw, qx, qy,
+qz).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from zwang.inputs.arithmetic import on_host
 
 
 def rigid_body(gravity: float) -> RigidBodies:
-    """One body; its system is shared by all modules, which differ in their parameters."""
+    """One body. All modules share its system and differ in their parameters."""
     return RigidBodies([Body("body", 1.0, (1.0, 1.0, 1.0))], gravity=(0.0, 0.0, -gravity))
 
 
@@ -34,25 +34,25 @@ def module(bodies: RigidBodies, mass: float, inertia, name: str, **params) -> Mo
 
 
 def point(q, offset):
-    """Place of a point of a body, or of the same point of several."""
+    """Position of a point of a body, or of the same point of several bodies."""
     return q[..., :3] + direction(q, offset)
 
 
 def direction(q, axis):
-    """A vector in a body's axes, in space."""
+    """A vector given in body axes, in space."""
     return (rotation_matrix(q[..., 3:]) @ np.asarray(axis)[..., None])[..., 0]
 
 
 def attitude(R) -> np.ndarray:
-    """Quaternion (w ≥ 0) of a rotation matrix, on the host."""
+    """Quaternion (w ≥ 0) of a rotation matrix, in NumPy."""
     with on_host():
         q: Any = quaternion(R)
     return q if q[0] >= 0 else -q
 
 
 def frame(z, x) -> np.ndarray:
-    """Rotation matrix whose third column is along z and whose first is x made perpendicular to
-    it.
+    """Rotation matrix with its third column along z, and its first along the component of x
+    orthogonal to z.
     """
     z = np.asarray(z) / np.linalg.norm(z)
     x = np.asarray(x) - np.dot(x, z) * z

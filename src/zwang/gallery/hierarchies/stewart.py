@@ -1,12 +1,12 @@
-"""A Stewart platform: six legs, each a cylinder and a piston on a spring, carry a platform in
-space.
+"""A Stewart platform: a platform in space on six legs, each a cylinder and a piston with a spring.
 
     level 1   twelve bodies of the legs and the platform: 13 · 6 velocities
-    level 2   leg = cylinder and piston on one axis, not turning against each other: 5 rows each
+    level 2   leg = cylinder and piston on one axis, without relative rotation: 5 rows each
     level 3   universal joint of each cylinder on the base, 4 rows;
               ball joint of each piston on the platform, 3 rows
 
-78 − 30 − 42 = 6 degrees of freedom, those of the platform. Legs' axes are the bodies' third axes.
+78 − 30 − 42 = 6 degrees of freedom, those of the platform. The axis of a leg is the third axis of
+its bodies.
 Source: textbook. Units: m, kg, s.
 """
 
@@ -47,17 +47,17 @@ ENTRY = Entry(
 LEGS = tuple(f"leg {i + 1}" for i in range(6))
 LOWER = np.radians([-10.0, 10.0, 110.0, 130.0, 230.0, 250.0])
 UPPER = np.radians([-50.0, 50.0, 70.0, 170.0, 190.0, 290.0])
-"""Directions of the joints on the base and on the platform."""
+"""Directions of the joints on the base and on the platform [rad]."""
 HALF_GAP = 0.35
-"""Distance [m] of the center of mass of cylinder and piston from the joint at their end."""
+"""Distance of the centers of mass of cylinder and piston from the joints at their ends [m]."""
 Z = np.array([0.0, 0.0, 1.0])
 
 
 def build(
     *, base, top, height, platform_mass, leg_mass, stiffness, speed, spin, gravity
 ) -> Example:
-    """The model, started level with its springs carrying the weight, the platform moving along x
-    and turning.
+    """The model, started with a horizontal platform, which moves along x and rotates; the springs
+    carry the weight.
     """
     bodies = rigid_body(gravity)
     slender = (leg_mass * HALF_GAP**2 / 3, leg_mass * HALF_GAP**2 / 3, leg_mass * 0.05**2 / 2)
@@ -84,11 +84,11 @@ def build(
             point(q[[f"{n}.piston" for n in LEGS]], HALF_GAP * Z) - point(q["platform"], upper)
         ).ravel()
 
-    # a leg's force, roughly
+    # approximate force of a leg
     weight = gravity * (platform_mass + 6 * leg_mass) / np.sum(axes[:, 2] / length)
     plate = module(bodies, platform_mass, (disk / 4, disk / 4, disk / 2), "platform")
     legs = [
-        # springs are shortened by the weight that they carry, so that the platform starts near rest
+        # springs are precompressed by the weight, so that the platform starts near equilibrium
         Module(leg, name=n, params={"relaxed": length[i] + weight / stiffness})
         for i, n in enumerate(LEGS)
     ]
@@ -98,7 +98,7 @@ def build(
     ]
     model = Hierarchy([[*legs, plate], joints], name="stewart")
     turns = [attitude(frame(a, c)) for a, c in zip(axes, crossed, strict=True)]
-    # cylinder and piston lie along the leg, each half a gap from its end
+    # cylinder and piston are aligned with the leg, each at distance HALF_GAP from its end
     unit = axes / length[:, None]
     q0 = np.concatenate(
         [
@@ -141,7 +141,7 @@ def _leg(part: Model, stiffness: float) -> Model:
 
     def prismatic(q, t, p):
         cylinder, piston = q["cylinder"], q["piston"]
-        # the piston moves along the cylinder’s axis and turns with it: five rows
+        # the piston moves along the cylinder's axis and rotates with it: five rows
         x, y = direction(cylinder, np.eye(3)[0]), direction(cylinder, np.eye(3)[1])
         apart, axis = piston[:3] - cylinder[:3], direction(piston, Z)
         return jnp.stack(
@@ -216,11 +216,11 @@ def _scene(lower, upper) -> Scene:
 
 
 def _leg_velocity(axis, crossed, u) -> np.ndarray:
-    """v of cylinder and piston where the upper end moves with velocity u."""
+    """v of cylinder and piston if the upper end moves with velocity u."""
     length = np.linalg.norm(axis)
     n, R = axis / length, frame(axis, crossed)
     omega = np.cross(n, u) / length
-    # the spin that keeps the second axis of the joint across the first
+    # the spin that keeps the second axis of the joint orthogonal to the first
     omega = omega + n * (crossed @ np.cross(omega, R[:, 1]))
     swing = HALF_GAP * np.cross(omega, n)
     return np.r_[swing, R.T @ omega, u - swing, R.T @ omega]

@@ -6,8 +6,8 @@
     level 3   mechanism = three chains and the platform: links' far ends on its vertices: + 6 rows,
               3 degrees of freedom
 
-Source: Orsino (2017), recursive modular modelling, Figures 2-4. Its parameters stand in a
-    supplement; those here are ours.
+Source: Orsino (2017), recursive modular modelling, Figures 2-4. Its parameters are in a supplement;
+    those used here are our own.
 Units: m, kg, s.
 """
 
@@ -52,8 +52,8 @@ CHAINS = ("A", "B", "C")
 ANGLES = np.radians([90.0, 210.0, 330.0])
 """Directions of the pivots, and of the platform's vertices in its own axes."""
 TORQUES = ((0.03, 4.0, 0.0), (0.02, 3.0, np.pi / 2), (-0.025, 5.0, 0.0))
-"""Amplitude [N m], angular frequency [rad/s] and phase [rad] of each motor's torque; a cosine is a
-sine a quarter turn on.
+"""Amplitude [N m], angular frequency [rad/s] and phase [rad] of each motor's torque; a phase of π/2
+gives a cosine.
 """
 
 
@@ -166,7 +166,7 @@ def _motor(inertia: float) -> Model:
 
 
 def _pivoted(length: float, mass: float, gravity: float) -> Model:
-    """A uniform bar on a fixed pivot, by its angle alone."""
+    """A uniform bar on a fixed pivot, with its angle as the only coordinate."""
     weight = lambda q, p: p["mass"] * p["gravity"] * p["length"] / 2
     system = System(
         1,
@@ -185,7 +185,7 @@ def _pivoted(length: float, mass: float, gravity: float) -> Model:
 
 
 def _end(q, length, side):
-    """An end of a link, or of several: `side` −0.5 is the near one, 0.5 the far one."""
+    """An end of one or several links: `side` −0.5 is the near end, 0.5 the far end."""
     direction = jnp.stack([jnp.cos(q[..., 2]), jnp.sin(q[..., 2])], axis=-1)
     return q[..., :2] + side * length * direction
 
@@ -199,8 +199,8 @@ def _unit(angle):
 
 
 def start(base, bar, link, platform, pose=(0.02, -0.01, 0.3), rate=(0.03, -0.03, -0.1)):
-    """q and v of the whole for a pose of the platform and its rate, by the geometry of each chain,
-    elbow to the left.
+    """q and v of the whole mechanism for a pose and a rate of the platform, from the geometry of
+    each chain, with the elbow to the left.
     """
     x, y, chi = pose
     q, v = [], []

@@ -1,12 +1,12 @@
-"""The list of models with their settings; imports nothing slow, so that `zwang list` answers at
-once.
+"""The list of models with their settings. It imports no slow modules, so that `zwang list` answers
+immediately.
 
-| file | what |
+| file | content |
 |---|---|
 | `entry.py` | `Entry`, `Setting` |
-| `members.py` | members that are Python files |
-| `mechanisms.py` | members that are mechanism files |
-| `files.py` | the file that a member is made from |
+| `members.py` | models that are Python files |
+| `mechanisms.py` | models that are mechanism files |
+| `files.py` | the source file of a model |
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from zwang.gallery.index.members import MEMBERS
 
 
 class _Entries(Mapping[str, Entry]):
-    """The models by name; what a file says of itself is read when it is asked for."""
+    """The models by name; the entry of a file is read on first access."""
 
     def __init__(self):
         self._members = {entry.name: entry for entry in MEMBERS}

@@ -1,4 +1,4 @@
-"""What the list says of a member."""
+"""The data of a model in the list."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """A number or word that a model is built with.
+    """A number or a word that is an argument of a model.
 
     Attributes:
         default: its value if none is given; its type is the setting's type.
-        description: what it is.
-        unit: its unit; empty for a pure number or a word.
+        description: its meaning.
+        unit: its unit; empty for a dimensionless number or a word.
     """
 
     default: Any
@@ -28,12 +28,12 @@ class Entry:
 
     Attributes:
         name: as in `zwang run NAME`.
-        summary: a line.
-        duration: length of its run [s].
-        settings: by name.
-        source: where the model comes from.
-        tags: words to find it by.
-        module: where its `build` is; the list fills it in.
+        summary: one line.
+        duration: duration of its run [s].
+        settings: its settings by name.
+        source: the publication that the model is from.
+        tags: keywords for searches.
+        module: module of its `build`, set by the list.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The file that a model of the gallery is made from."""
+"""The source files of the models of the gallery."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members that are mechanism files: what the list says of them stands in the files."""
+"""Models that are mechanism files, which contain their own entries."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from zwang.gallery.index.entry import Entry, Setting
 
 FOLDER = Path(__file__).parents[1] / "mechanisms"
 MECHANISMS = tuple(sorted(file.stem for file in FOLDER.glob("*.toml")))
-"""Names of the mechanisms; a file is read when something of it is asked for."""
+"""Names of the mechanisms; a file is read on first access."""
 
 
 @functools.cache
 def mechanism(name: str) -> Entry:
-    """What the list says of a mechanism."""
-    # read directly, without checks: the list must not import what a mechanism needs
+    """The entry of a mechanism."""
+    # read without checks, because the list must not import the modules that a mechanism needs
     file = FOLDER / f"{name}.toml"
     content = tomllib.loads(file.read_text(encoding="utf-8"))
     settings = {

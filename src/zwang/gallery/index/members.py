@@ -1,8 +1,8 @@
-"""Members that are Python files: each states its entry itself, as `ENTRY = Entry(...)`, and builds
-the model by its function `build`.
+"""Models that are Python files: each contains its entry, as `ENTRY = Entry(...)`, and builds the
+model by its function `build`.
 
-The entry is read from the text of the file, and the file is not imported, so that `zwang list`
-does not have to wait for JAX.
+The entry is parsed from the source without importing the file, so that `zwang list` does not have
+to wait for JAX.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from zwang.gallery.index.entry import GRAVITY, RATE, Entry, Setting
 
 GALLERY = Path(__file__).parents[1]
 FOLDERS = ("", "servo", "hierarchies", "contact")
-"""Folders below the gallery that hold members."""
+"""Folders below the gallery that contain models."""
 STATED = re.compile(r"^ENTRY = (Entry\(\n.*?^\))$", re.MULTILINE | re.DOTALL)
 NAMES = {"Entry": Entry, "Setting": Setting, "GRAVITY": GRAVITY, "RATE": RATE}
-"""All that an entry may name."""
+"""Names that an entry may use."""
 
 
 def read_entry(text: str, module: str) -> Entry | None:
-    """The entry that the text of a module states, or None."""
+    """The entry in the source of a module, or None."""
     stated = STATED.search(text)
     if stated is None:
         return None
@@ -39,4 +39,4 @@ def _found():
 
 
 MEMBERS = tuple(sorted(_found(), key=lambda entry: entry.name != "pendulum"))
-"""The simplest first, the others by folder and file."""
+"""The simplest model first, the others by folder and file."""

@@ -1,5 +1,5 @@
-"""Members of the gallery that are mechanism files, beside this one; any other mechanism file
-becomes an `Example` in the same way.
+"""Models of the gallery that are mechanism files in this folder. Any other mechanism file becomes
+an `Example` in the same way.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ FOLDER = Path(__file__).parent
 
 
 def build(name: str, **settings) -> Example:
-    """A member, put together."""
+    """An assembled model of the gallery."""
     return assembled(read(FOLDER / f"{name}.toml", **settings))
 
 
 def assembled(mechanism: Mechanism) -> Example:
-    """A mechanism with its start, its settings and its picture.
+    """An assembled mechanism with its initial state, its settings and its picture.
 
     Raises:
-        AssemblyError: if it cannot be put together.
+        AssemblyError: if it cannot be assembled.
     """
     start, run, model = mechanism.start_state, mechanism.run, mechanism.model
     remember(model, source_of(mechanism))

@@ -1,9 +1,9 @@
-"""Members with actuators: servo constraints that a control enforces, from a start on or off what is
-asked for.
+"""Models with actuators: servo constraints that a control enforces, with or without an initial
+error.
 
-| model | actuation | relative degree | what stays free |
+| model | actuation | relative degree | zero dynamics |
 |---|---|---|---|
-| `two_mass_spring.py` | under: one force, two masses | 2 | the pair runs away |
+| `two_mass_spring.py` | under: one force, two masses | 2 | the pair accelerates forever |
 | `coordinated_robots.py` | redundant: six torques, three degrees of freedom | 2 | nothing |
 | `flexible_joint.py` | two motors behind springs | 3 or 4 | for a speed, five states |
 | `scara.py` | full: four joints, four rows | 2 | nothing |
@@ -16,9 +16,9 @@ asked for.
 | `cart_pole_track.py` | under: one force, two degrees of freedom | 2 | cart or pole |
 | `five_bar_driven.py` | one, two or three torques, one degree of freedom | 2 | nothing |
 
-| file | what |
+| file | content |
 |---|---|
-| `tracking.py` | the error of a servo constraint over time, exactly |
-| `checks.py` | settings that make no sense, and the choice among controls by name |
+| `tracking.py` | the exact error of a servo constraint over time |
+| `checks.py` | checks of settings, and the choice among controls by name |
 | `drawing.py` | figures of controls and errors |
 """

@@ -1,19 +1,20 @@
-"""A cart on a track with a pole on it; the cart's motor prescribes either the cart's path or the
-pole's angle.
+"""A cart with a pole on a track; the cart's motor enforces either the path of the cart or the angle
+of the pole.
 
     track:  y = 0, angle = 0 of the cart;   pin: the pole's lower end is on the cart
     I φ̈ = m c (ẍ sin φ − g cos φ),   I = J + m c²
     task "pole":  φ = rest + lean sin ω t,   cart:  ẍ = (I φ̈ + m g c cos φ)/(m c sin φ)
     task "cart":  x = travel sin ω t,        pole:  the equation above
 
-with c half the pole's length and φ its angle from the horizontal. Track and pin are passive and
+where c is half the pole's length and φ its angle from the horizontal. Track and pin are passive and
 react to the motor. With the task "pole" the free motion of the cart neither decays nor grows; with
-the task "cart" that of the pole is unstable while it stands upright.
+the task "cart" the free motion of an upright pole is unstable.
 
-One actuator for two degrees of freedom: what is prescribed decays at the set rate, and the rest
-goes where it must. For the task "cart" with `pose` "upright", `zwang.servo.zero_dynamics` says that
-it falls, whatever the gains. Exact: what is prescribed in closed form, what is left free from its
-one equation by DOP853 at 1e-13. Source: textbook. Units: m, kg, s.
+There is one actuator for two degrees of freedom: the error of the prescribed coordinate decays at
+the given rate, and the other coordinate follows its zero dynamics. For the task "cart" with `pose`
+"upright", `zwang.servo.zero_dynamics` shows that the pole falls for all gains. Exact: the
+prescribed coordinate in closed form, the free one from its equation by DOP853 at 1e-13. Source:
+textbook. Units: m, kg, s.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ ENTRY = Entry(
 
 NAME = "cart-pole-track"
 CART_INERTIA = 1.0
-"""kg m²; the track keeps the cart from turning, so that it does not matter."""
+"""Moment of inertia of the cart [kg m²], without effect because the track prevents rotation."""
 
 ASKED = "asked for"
 
@@ -66,7 +67,7 @@ ASKED = "asked for"
 def build(
     *, cart_mass, pole_mass, pole_length, gravity, task, pose, lean, travel, frequency, rate, offset
 ) -> Example:
-    """The model; `offset` [deg or m] is the start's error in what is prescribed."""
+    """The model; `offset` is the initial error of the prescribed coordinate [deg or m]."""
     positive(
         NAME, cart_mass=cart_mass, pole_mass=pole_mass, pole_length=pole_length, frequency=frequency
     )
@@ -84,8 +85,8 @@ def build(
     swing, off = (np.radians(lean), np.radians(offset)) if task == "pole" else (travel, offset)
 
     def prescribed(t):
-        """What is prescribed with its rate and acceleration, shape (3, …), from a start with an
-        error but no rate of it.
+        """The prescribed coordinate with its rate and acceleration, shape (3, …), from an initial
+        error with rate zero.
         """
         path = swing * np.stack(
             [
@@ -110,14 +111,14 @@ def build(
         )
 
     if task == "pole":
-        # the start velocity for which the cart comes back after each period
+        # the initial velocity for which the cart returns after each period
         speed = _speed_without_drift(swing, frequency, rest, inertia, pole_mass * center, gravity)
         free = lambda t: _integrated(lambda t, x: cart_acceleration(t), 0.0, speed, t)
         place = lambda t: (free(t), rest + prescribed(t)[0])
         rates = speed, prescribed(np.asarray(0.0))[1]
     else:
-        # the free motion has no closed form; by an integrator of its own, far more accurate than
-        # the run
+        # the free motion has no closed form; a separate integrator computes it far more accurately
+        # than the run
         free = lambda t: _integrated(pole_acceleration, rest, 0.0, t)
         place = lambda t: (prescribed(t)[0], free(t))
         rates = prescribed(np.asarray(0.0))[1], 0.0
@@ -145,10 +146,10 @@ def build(
 
 
 def _figures(task, swing, frequency, rest) -> dict:
-    """The linkage, both coordinates beside what is asked of one of them, and the force."""
+    """The linkage, both coordinates with the prescribed one, and the force."""
 
     def asked(run, what):
-        """What is asked for, if it is `what`, in the unit of its figure."""
+        """The prescribed values, if `what` is prescribed, in the unit of the figure."""
         path = swing * np.sin(frequency * run.t)
         return {} if task != what else {ASKED: path if what == "cart" else np.degrees(rest + path)}
 
@@ -236,8 +237,8 @@ def _integrated(acceleration, start, rate, t):
 
 
 def _speed_without_drift(swing, frequency, rest, inertia, pull, gravity) -> float:
-    """Start speed of the cart with which it comes back after a period of the pole, if there is no
-    error to decay.
+    """Initial speed of the cart with which it returns after a period of the pole, without an
+    initial error.
     """
     period = 2 * np.pi / frequency
     # the integrand is smooth and periodic: 64 points are exact to round-off

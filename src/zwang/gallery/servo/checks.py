@@ -1,4 +1,4 @@
-"""Refuses settings that make no sense, and finds the choice among controls by its name."""
+"""Checks of settings, and the choice among controls by name."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from zwang.servo.null_space import AbstractNullSpace
 
 
 def positive(member: str, **values) -> None:
-    """Refuse settings of which an entry is not above zero."""
+    """Refuse settings with an entry that is not positive."""
     for name, value in values.items():
         if not np.all(np.asarray(value, float) > 0):
             raise ModelError(f"{member}: {name} = {value}, expected {_more_than_zero(value)}.")
 
 
 def not_negative(member: str, **values) -> None:
-    """Refuse settings below zero."""
+    """Refuse negative settings."""
     for name, value in values.items():
         if not value >= 0:
             raise ModelError(f"{member}: {name} = {value}, expected 0 or more.")
 
 
 def one_of(member: str, known: Sequence[str], **values) -> None:
-    """Refuse a word that is not among those known."""
+    """Refuse an unknown word."""
     for name, value in values.items():
         if value not in known:
             raise ModelError(
@@ -36,7 +36,7 @@ def one_of(member: str, known: Sequence[str], **values) -> None:
 
 
 def lengths(member: str, count: int, **values) -> None:
-    """Refuse lists with another number of entries."""
+    """Refuse lists with a wrong number of entries."""
     for name, value in values.items():
         if np.shape(value) != (count,):
             raise ModelError(f"{member}: {name} = {value}, expected {count} numbers.")

@@ -1,5 +1,5 @@
-"""Two planar robots of three links carry one object, which both grip rigidly: a chain of five bars
-with a hinge at either end.
+"""Two planar robots of three links that grip one object rigidly: a chain of five bars with a hinge
+at both ends.
 
     M = (Wᵀ m W) ∘ cos(θᵢ − θⱼ) + diag(I),   F = −(Wᵀ m W) ∘ sin(θᵢ − θⱼ) θ̇² − g (Wᵀ m) cos θ
     W_ki = l for i < k, l/2 for i = k: the center of bar k is at Σ W_ki (cos θᵢ, sin θᵢ)
@@ -9,9 +9,10 @@ with a hinge at either end.
     exact:   θ₁ = α + β,  θ₂ = α − β,  θ₄ = −θ₂,  θ₅ = −θ₁,
              tan α = y₃/l,  cos β = √(l² + y₃²)/(2 l)
 
-Which of the torques that work is `choice`: `paper` as the paper's eq. (71) comes out with the hinge
-force that really acts; `least`, the shortest of all; `weighted` by `weights`; `preferred`, nearest
-to given torques. Its Table I is missing: the start at rest follows from its Figure 3 and eq. (64).
+`choice` selects among the torques that meet the task: `paper` follows the paper's eq. (71) with the
+true hinge force; `least` has the least norm; `weighted` uses `weights`; `preferred` is nearest to
+given torques. The paper's Table I is missing: the initial state at rest follows from its Figure 3
+and eq. (64).
 Source: Liu et al., servo constraints, sections V and VI. Units: m, kg, s.
 """
 
@@ -86,7 +87,7 @@ def build(
     lengths(NAME, 6, weights=weights, preferred=preferred)
     positive(NAME, mass=mass, inertia=inertia, length=length, frequency=frequency)
     not_negative(NAME, rate=rate)
-    # an error of the start may lie above the path
+    # with an initial error the object may be above the path
     highest = max(abs(offset), abs(height), abs(height + offset))
     if not highest < np.sqrt(3) * length:
         raise ModelError(

@@ -1,4 +1,4 @@
-"""An overhead crane in the plane: a trolley and a winch carry a load on an elastic rope along a
+"""An overhead crane in the plane: a trolley and a winch move a load on an elastic rope along a
 given path.
 
     m_t s̈ = u_t + T n_x,   m_w ẅ = T − u_h,   m (Ẍ, Ÿ) = T n − (0, m g)
@@ -6,13 +6,13 @@ given path.
     load:   (X, Y) = path: at rest, along a straight line, at rest again   servo, relative degree 4
     exact:  T n = m (Ẍ, Ÿ + g),  s = X − Y n_x/n_y,  w = ρ − T/k
 
-The load's place is a flat output.
+The position of the load is a flat output.
 
-Two actuators for four degrees of freedom, and nothing stays free: where the load goes, trolley and
-rope follow. Neither actuator reaches the load at once, for the rope's force depends on where things
-are; trolley and hoist appear in its fourth derivative. The start is at rest but for an error of the
-load, which decays as exp(−r t) Σ (r t)ⁱ/i!, i < 4. (With a rigid rope the hoist would reach the
-load along the rope at degree 2 and nothing would reach it across.)
+There are two actuators for four degrees of freedom, and no zero dynamics: the motion of the load
+determines trolley and rope. The rope's force depends only on positions, so trolley and hoist appear
+only in the fourth derivative of the load's position. The initial state is at rest with an error of
+the load, which decays as exp(−r t) Σ (r t)ⁱ/i!, i < 4. (With a rigid rope, the hoist would act on
+the load along the rope at degree 2, and no actuator would act across it.)
 Source: textbook; Fliess, Lévine, Martin and Rouchon (1995), Flatness and defect of nonlinear
     systems, Int. J. Control 61, 1327-1361.
 Units: m, kg, s.
@@ -60,7 +60,7 @@ ENTRY = Entry(
 
 NAME = "crane"
 DEGREE = 4
-"""What `zwang.servo.relative_degree` finds."""
+"""Relative degree, as found by `zwang.servo.relative_degree`."""
 SMOOTH = np.array([70.0, -315.0, 540.0, -420.0, 126.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 """Polynomial from 0 to 1 on [0, 1] whose derivatives up to the fourth vanish at both ends, so that
 the controls are continuous.
@@ -96,14 +96,14 @@ def build(
     begin, way, off = np.asarray(start, float), np.subtract(goal, start), np.asarray(offset, float)
 
     def load(t):
-        """Place and acceleration of the load, shape (2, 2, …), for an error without rates; t may be
-        complex.
+        """Position and acceleration of the load, shape (2, 2, …), for an initial error with zero
+        rates; t may be complex.
         """
-        # t may be complex: derivatives of the path are taken by complex steps
+        # t may be complex, because derivatives of the path are computed by complex steps
         tau = np.where(t.real < travel_time, t, travel_time) / travel_time
         e = decay(rate, (1.0, 0.0, 0.0, 0.0), t)
         place = begin[:, None] + np.outer(way, np.polyval(SMOOTH, tau)) + np.outer(off, e[0])
-        # the acceleration of the load determines the rope’s direction and force
+        # the acceleration of the load determines the rope's direction and force
         bent = np.polyval(np.polyder(SMOOTH, 2), tau) / travel_time**2
         return place, np.outer(way, bent) + np.outer(off, e[2])
 
@@ -114,7 +114,7 @@ def build(
         rope, tension = -Y * np.sqrt(1 + lean**2), load_mass * np.sqrt(ax**2 + (ay + gravity) ** 2)
         return np.stack([X - Y * lean, rope - tension / rope_stiffness, X, Y])
 
-    # checked along the whole path and not at its ends only
+    # checked along the whole path, not only at its ends
     _possible(*load(np.linspace(0.0, travel_time, 400)), gravity)
     q0, v0 = (x[:, 0] for x in along(carried, 0.0))
     params = {
@@ -201,9 +201,7 @@ def _error(run, begin, way, travel_time):
 
 
 def _possible(place, acceleration, gravity: float) -> None:
-    """Refuse a path above the trolley, or one that the load would have to fall along faster than it
-    can.
-    """
+    """Refuse a path above the trolley, or with a downward acceleration larger than gravity."""
     if not np.all(place[1] < 0):
         raise ModelError(
             f"{NAME}: the load is to be at height {place[1].max():g} m, but the trolley runs at "

@@ -1,4 +1,4 @@
-"""Pictures of controls and of what is tracked."""
+"""Figures of controls and of tracked quantities."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def over_time(
     """A picture of lines over time.
 
     Args:
-        ylabel: what is drawn, and its unit in brackets.
+        ylabel: name of the quantity, with its unit in brackets.
         lines: run → values at its samples, by label.
-        dashed: labels of lines that are drawn dark and dotted, over the others: what was asked for.
+        dashed: labels of prescribed values, drawn dark and dotted over the others.
     """
 
     def draw(run: Run) -> Picture:
@@ -57,9 +57,7 @@ def controls(ylabel: str, which: Sequence[str] | None = None) -> Callable[[Run],
 
 
 def _around_flat_lines(values: np.ndarray) -> tuple[float | None, float | None]:
-    """Limits that do not blow up lines that are zero or constant up to round-off to the height of
-    the picture.
-    """
+    """Axis limits that do not magnify lines which are zero or constant up to round-off."""
     values = values[np.isfinite(values)]
     low, high = (values.min(), values.max()) if values.size else (0.0, 0.0)
     if high - low >= 1e-6 * max(abs(low), abs(high), 1e-3):

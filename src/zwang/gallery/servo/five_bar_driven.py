@@ -1,15 +1,15 @@
-"""The parallel linkage of `five-bar` with a motor on one, two or all three cranks, which turns them
-to and fro.
+"""The parallel linkage of `five-bar` with motors on one, two or all three cranks, which oscillate.
 
     six pins, 12 rows of rank 11: one degree of freedom             passive, react to the motors
     crank 1:  θ = middle + swing sin ω t                            servo, relative degree 2
     exact:    the cranks at θ(t), the coupler level;
               Σ uᵢ = (3 (J + m l²/4) + m₂ l²) θ̈ + (3 m/2 + m₂) g l cos θ,  l = 1 m
 
-Every torque acts on the same degree of freedom, so that only their sum is determined; `choice`
-shares it among the `driven` cranks: `least` evenly, `weighted` as 1/weights, `preferred` by the
-same amount added to each of the given torques, which preloads the linkage where they oppose each
-other. A path through the collinear configuration is passed, at a cost of 1e-5 rad each time.
+Every torque acts on the same degree of freedom, so only their sum is determined. `choice`
+distributes it among the `driven` cranks: `least` evenly, `weighted` in proportion to 1/weights,
+`preferred` by adding the same amount to each of the given torques; torques that oppose each other
+preload the linkage. The linkage passes the collinear configuration, with an error of 1e-5 rad each
+time.
 Source: de Falco, Pennestrì and Vita, Figure 1, with motors. Units: m, kg, s.
 """
 
@@ -59,7 +59,7 @@ ENTRY = Entry(
 
 NAME = "five-bar-driven"
 CRANK_ANGLES = [2, 5, 8]
-"""Where the angles of the cranks stand among the coordinates."""
+"""Indices of the angles of the cranks among the coordinates."""
 
 
 def build(
@@ -79,7 +79,9 @@ def build(
     coupler_inertia,
     gravity,
 ) -> Example:
-    """The model, started with its cranks `offset` [deg] ahead of their path and moving with it."""
+    """The model, started with its cranks `offset` [deg] ahead of their path, at the velocity of the
+    path.
+    """
     if driven not in (1, 2, 3):
         raise ModelError(f"{NAME}: driven = {driven}, expected 1, 2 or 3 cranks.")
     lengths(NAME, 3, weights=weights, preferred=preferred)
@@ -104,7 +106,7 @@ def build(
     choose = null_space(
         NAME, ("least", "weighted", "preferred"), choice, weights[:driven], preferred[:driven]
     )
-    # a motor acts on the angle of its crank alone, against the ground
+    # a motor acts between the ground and its crank
     actuation = np.eye(12)[:, CRANK_ANGLES[:driven]]
     servo = Servo(
         [Holonomic(path, name="crank angle")],

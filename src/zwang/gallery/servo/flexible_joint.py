@@ -1,5 +1,5 @@
-"""An arm of two links in the vertical plane whose joints are springs: each motor turns the far end
-of one.
+"""An arm of two links in the vertical plane with elastic joints: each motor acts on its link
+through a spring.
 
     D(q₁) q̈₁ + C(q₁, q̇₁) q̇₁ + G(q₁) + K (q₁ − q₂) = 0
     J q̈₂ − K (q₁ − q₂) = u
@@ -12,11 +12,11 @@ q₁ are the link angles, the first from hanging down, the second relative to it
     exact, "angles":  q₂ = q₁ + K⁻¹ (D q̈₁ + C q̇₁ + G),  q₁ the path and an error that decays as
     exp(−r t) Σ (r t)ⁱ/i!, i < 4
 
-The link angles are a flat output: the start is at rest relative to the path, `offset` away from it.
-In the paper's eq. (71) and (72) u stands in the motor's equation although it was derived for a
-torque on the links; so used it makes the arm unstable. Here the constraint is differentiated until
-the motors appear in it. Source: review of the Udwadia-Kalaba approach, section 8.3, eq. (66)-(72).
-Units: rad, kg, s.
+The link angles are a flat output: the initial state is at rest relative to the path, `offset` away
+from it. In the paper's eq. (71) and (72), u appears in the motor's equation although it was derived
+for a torque on the links; used in this way it makes the arm unstable. Here the constraint is
+differentiated until the motors appear in it. Source: review of the Udwadia-Kalaba approach, section
+8.3, eq. (66)-(72). Units: rad, kg, s.
 """
 
 from __future__ import annotations
@@ -65,9 +65,11 @@ ENTRY = Entry(
 
 NAME = "flexible-joint"
 DEGREES = {"speeds": 3, "angles": 4}
-"""What `zwang.servo.relative_degree` finds, which takes longer than to run the model."""
+"""Relative degrees as found by `zwang.servo.relative_degree`, which takes longer than to run the
+model.
+"""
 MOTORS = np.array([[0, 0], [0, 0], [1, 0], [0, 1]], float)
-"""B."""
+"""The actuation matrix B."""
 COORDINATES = ["link 1", "link 2", "motor 1", "motor 2"]
 
 
@@ -110,7 +112,7 @@ def build(
     harmonics = frequency * np.array([1.0, 2.0])
 
     def place(t):
-        """Links and motors at a time, from the path of the links; t may be complex."""
+        """Angles of links and motors at a time, from the path of the links; t may be complex."""
         e, e_rate, e_acceleration = decay(rate, (1.0, 0.0, 0.0, 0.0), t)[
             :3, ..., None
         ] * np.asarray(offset, float)
@@ -155,7 +157,7 @@ def build(
 
 
 def _figures(task, amplitude, harmonics) -> dict:
-    """What the task asks for, then springs and motors."""
+    """Figures of the task, the springs and the motors."""
     if task == "angles":
         beside = lambda run: _beside_path(run, amplitude, harmonics)
         figures = {"Link angles": over_time("angle [rad]", beside, dashed=["path 1", "path 2"])}
@@ -182,8 +184,8 @@ def _figures(task, amplitude, harmonics) -> dict:
 
 
 def _drawn(q, length, center):
-    """Both links hanging from the origin, the second one as long as twice the way to its center of
-    mass, shape (2, 2, 2).
+    """Both links, suspended from the origin; the second is drawn with twice the distance to its
+    center of mass as its length, shape (2, 2, 2).
     """
     xp = array_namespace(q)
     hanging = lambda angle: xp.stack([xp.sin(angle), -xp.cos(angle)])
@@ -216,9 +218,7 @@ def _bias(xp, q, v, p):
 
 
 def _needed(xp, q, v, a, p):
-    """Torque that the springs must give the links for accelerations a, `D a + C q̇₁ + G`, shape (…,
-    2).
-    """
+    """Torque of the springs on the links for accelerations a, `D a + C q̇₁ + G`, shape (…, 2)."""
     d11, d12, d22, _ = _links(xp, q, p)
     D_a = xp.stack([d11 * a[..., 0] + d12 * a[..., 1], d12 * a[..., 0] + d22 * a[..., 1]], axis=-1)
     return D_a + _bias(xp, q, v, p)

@@ -1,10 +1,10 @@
-"""A satellite that flies beside another one, on a circle as it is seen from the Earth.
+"""A satellite that flies in formation with another one, on a circle as seen from the Earth.
 
-    r̈ + 2 n × ṙ + n × (n × (R + r)) = g(R + r) + u/m     in axes that turn with the leader
+    r̈ + 2 n × ṙ + n × (n × (R + r)) = g(R + r) + u/m     in axes that rotate with the leader
 
-The leader moves on a circular orbit, by Kepler; the follower obeys gravity as it is, with the
-Earth's oblateness (J₂) and drag where `flattening` and `drag` are not zero. The controller of the
-member knows all of them; one that does not keeps |error| ≤ layer/rate by its sliding surface:
+The leader moves on a circular Kepler orbit; the follower is subject to gravity with the Earth's
+oblateness (J₂) and to drag if `flattening` and `drag` are not zero. The controller of this model
+includes all of them; a controller without them keeps |error| ≤ layer/rate by its sliding surface:
 
     zw.simulate(model, q0, v0, ..., params={"mass": 450.0, "flattening": 1.0},
         loop=zw.Loop(model=member.model))
@@ -50,7 +50,7 @@ ENTRY = Entry(
 
 NAME = "formation"
 MU, EARTH, OBLATENESS = 3.986004418e14, 6378137.0, 1.08263e-3
-"""Of the Earth: gravitational parameter [m³/s²], radius at the equator [m], and J₂."""
+"""Gravitational parameter [m³/s²], equatorial radius [m] and J₂ of the Earth."""
 
 
 def build(*, mass, orbit, inclination, spread, flattening, drag, rate, bound, layer) -> Example:
@@ -88,7 +88,7 @@ def build(*, mass, orbit, inclination, spread, flattening, drag, rate, bound, la
         units=["m"] * 3,
     )
     circle = Holonomic(lambda q, t, p: q - place(jnp, t), name="formation", unit="m")
-    # a tenth less mass than believed is a ninth more effect of the thrusters
+    # a mass that is a tenth smaller than assumed increases the effect of the thrusters by a ninth
     surface = SlidingSurface(rate, bound=bound, layer=layer, mismatch=1 / 9)
     servo = Servo(
         [circle],

@@ -1,9 +1,9 @@
-"""An arm of two links that two motors bring upright: a Lyapunov function of each joint falls as it
-says.
+"""An arm of two links that two motors bring upright: the Lyapunov function of each joint decays at
+a prescribed rate.
 
     V = ½ a e² + b e v + ½ c v²,   e = q − goal,      V̇ = −(2 b/c) V
 
-Exact: ë + (2 b/c) ė + (a/c) e = 0 of each joint, whatever weight and inertia the arm has, and
+Exact: ë + (2 b/c) ė + (a/c) e = 0 for each joint, independent of the arm's weight and inertia, and
 V(t) = V(0) exp(−2 b t/c).
 Source: Udwadia and Koganti (2014), doi 10.1115/1.4024874. Units: m, kg, s.
 """
@@ -109,7 +109,7 @@ def build(*, mass, length, a, b, c, gravity) -> Example:
 
 
 def _arm() -> System:
-    """Two links with their mass at the ends, by joint angles."""
+    """Two links with point masses at their ends, in joint angles."""
 
     def mass_matrix(q, t, p):
         k, turned = p["mass"] * p["length"] ** 2, jnp.cos(q[1])

@@ -1,16 +1,17 @@
-"""A mass that slides on a car along an inclined spring: what it is to follow makes it run away, but
-for one motion, which begins before it.
+"""A mass that slides on a car along an inclined spring: its zero dynamics are unstable, and only
+one bounded motion, which begins before the maneuver, follows the path.
 
     (m₁ + m₂) ẍ + m₂ cos α s̈ = u,   m₂ (cos α ẍ + s̈) + d ṡ + k s = 0
     place x + r s = path(t)                        servo, relative degree 2
     free:  m₂ (1 − r cos α) s̈ + d ṡ + k s = −m₂ cos α ÿ     grows for r cos α > 1
     exact: the bounded solution, s = P + A exp(λ₁ t) + B exp(λ₂ (t − T)), λ₁ < 0 < λ₂
 
-At r = cos α the place is that of the mass. A lever of ratio r / cos α reaches beyond it, and what
-it points to cannot be led along a path by looking at the present: no gain brings the free motion
-back. The bounded solution pulls the car back before the path begins, and settles after it has
-ended; its control is a feedforward, and a regulator with constant gains keeps the motion on it.
-`zw.analysis.stable_inversion` finds the same from the servo constraint alone.
+For r = cos α the controlled point is the mass itself. For r > cos α it lies beyond the mass, at the
+end of a lever of ratio r / cos α, and no feedback of the present state can make it follow a path
+with bounded internal motion: no gain stabilizes the zero dynamics. The bounded solution moves the
+car back before the path begins, and settles after it has ended. Its control is a feedforward, and a
+regulator with constant gains stabilizes the motion. `zw.analysis.stable_inversion` finds the same
+motion from the servo constraint alone.
 
 Source: Seifried and Blajer (2013), Analysis of servo-constraint problems for underactuated
     multibody systems, Mechanical Sciences 4, 113-129, section 4 (the model). Units: m, kg, s.
@@ -134,7 +135,7 @@ def build(
 
 
 def _bounded(free, lead: float, travel: float, T: float):
-    """`(xp, t)` → s, ṡ, s̈ and y, ẏ, ÿ, of the solution that is bounded for all t, where
+    """`(xp, t)` → s, ṡ, s̈ and y, ẏ, ÿ of the solution that is bounded for all t of
 
     a s̈ + d ṡ + k s = −lead ÿ.
     """
@@ -153,7 +154,7 @@ def _bounded(free, lead: float, travel: float, T: float):
             P[i] -= a * (power + 2) * (power + 1) * P[i - 2]
         P[i] /= k
     decays, grows = sorted(np.roots([a, d, k]).real)
-    # value and rate are continuous where the path begins and ends
+    # value and rate are continuous at the beginning and the end of the path
     at = lambda t, m: np.polyval(np.polyder(P, m), t)
     unknown = [[1, np.exp(-grows * T), -1, 0], [decays, grows * np.exp(-grows * T), -grows, 0]]
     unknown += [[np.exp(decays * T), 1, 0, -1], [decays * np.exp(decays * T), grows, 0, -decays]]

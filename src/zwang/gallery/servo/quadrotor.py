@@ -1,14 +1,15 @@
-"""A quadrotor that flies a figure eight, or a loop in which it turns over: thrust is a state.
+"""A quadrotor that flies a figure eight, or a loop with a flip; its thrust is a state of the
+controller.
 
     m p̈ = F z_b − m g e_z,   J ω̇ + ω × J ω = τ,   F and τ from four rotors
     place: p = path(t)                              servo, relative degree 4 behind two integrators
     heading: y_b · (e_y × (p̈_path + g e_z)) = 0     servo, relative degree 2
     exact:  F z_b = m (p̈ + g e_z),  x_b ⊥ e_y
 
-Place and heading are flat outputs. The sum of the rotor forces appears in all three accelerations
-and their differences in none, so that two integrators stand before the sum; then all four
-rotors meet all four rows, from rest to rest. In the loop the thrust turns by a whole turn and never
-vanishes, for the craft is faster at the top than gravity needs.
+Position and heading are flat outputs. The sum of the rotor forces appears in all three
+accelerations, and their differences in none. With two integrators before the sum, the four rotors
+can meet all four rows, from rest to rest. In the loop the thrust rotates by a whole turn and never
+vanishes, because the downward acceleration at the top exceeds gravity.
 
 Source: Mellinger and Kumar (2011), Minimum snap trajectory generation and control for quadrotors,
     IEEE Int. Conf. Robotics and Automation, 2520-2525 (flat outputs); Isidori (1995), Nonlinear
@@ -97,7 +98,8 @@ def build(*, path, size, travel_time, mass, inertia, arm, drag, rate) -> Example
         actuator_units=["N"] * 4,
     )
     model = Model(bodies.system, [], params, name=NAME)
-    # what zwang.servo.with_found_degrees finds; stated here, as to find it takes some seconds
+    # the result of zwang.servo.with_found_degrees, stated here because the search takes several
+    # seconds
     chains = Chains(model.system, (0,) * 4, ROTORS, ("N",) * 4)
     chains = combined(chains, np.full((4, 1), 0.5))
     chains = Chains(chains.system, (2, 0, 0, 0), chains.names, chains.units, chains.combination)
@@ -144,7 +146,9 @@ def build(*, path, size, travel_time, mass, inertia, arm, drag, rate) -> Example
 
 
 def _rotors(bodies: RigidBodies, q, p):
-    """B: each rotor pushes along the body's z axis, and drags about it in turn."""
+    """B: each rotor exerts a force along the body's z axis, and a drag torque about it with
+    alternating sign.
+    """
     up, arm, drag = bodies.rotation(q, 0)[:, 2], p["arm"], p["drag"]
     none = jnp.zeros(())
     torques = ((none, -arm, drag), (arm, none, -drag), (none, arm, drag), (-arm, none, -drag))
@@ -165,7 +169,7 @@ def _acceleration(t, p):
 
 
 def _exactly(path: str, size: float, travel_time: float, t=None):
-    """Places as a function of time, shape (3, …), and p̈ + g e_z at given times, by default along
+    """Position as a function of time, shape (3, …), and p̈ + g e_z at given times, by default along
     the whole path, shape (…, 3).
     """
     t = np.linspace(0.0, travel_time, 2000) if t is None else np.atleast_1d(t)
@@ -192,8 +196,8 @@ def _turn(lift: np.ndarray) -> np.ndarray:
 def _attitude(lift: np.ndarray, near: np.ndarray) -> np.ndarray:
     """Quaternion with z_b along the thrust and x_b across e_y, shape (4, samples).
 
-    It is turned about y by θ, which is the angle `near` up to whole turns, and then about its own
-    x by ρ.
+    It is a rotation about y by θ, which equals the angle `near` up to whole turns, followed by a
+    rotation about the body's x axis by ρ.
     """
     theta = np.arctan2(lift[:, 0], lift[:, 2])
     theta = theta + 2 * np.pi * np.round((near - theta) / (2 * np.pi))

@@ -1,4 +1,4 @@
-"""A SCARA robot whose joints drive its hand along a helix: a servo constraint for every degree of
+"""A SCARA robot whose joints move its hand along a helix: one servo constraint for every degree of
 freedom.
 
     M = [[α + β + 2γ c₂, β + γ c₂, δ, 0], [β + γ c₂, β, δ, 0], [δ, δ, δ, 0], [0, 0, 0, m₄]]
@@ -9,9 +9,9 @@ freedom.
     with time
     exact: x, y, the orientation and z are the path and Φ(t); the joint angles by the cosine rule
 
-The paper's start has rounded velocities (`start` "paper"), which is why its errors grow; its
-printed angles (30, 55, 24)° miss the path by 0.4 m and need the signs (30, −55, 24)° ("rounded"),
-or all reversed with the elbow on the left. "exact" starts on the path.
+The paper's initial velocities are rounded (`start` "paper"), which is why its errors grow. Its
+printed angles (30, 55, 24)° miss the path by 0.4 m; the correct signs are (30, −55, 24)°
+("rounded"), or all reversed with the elbow on the left. "exact" starts on the path.
 Source: SCARA robot paper, eq. (34)-(36), (38)-(54). Units: m, kg, s.
 """
 
@@ -64,12 +64,14 @@ ENTRY = Entry(
 NAME = "scara"
 COORDINATES = ["q1", "q2", "q3", "q4"]
 ROUNDED = np.radians([30.0, -55.0, 24.0])
-"""Angles as printed, with the elbow on the right and the sign of q₂ put right."""
+"""Angles as printed, with the elbow on the right and the sign of q₂ corrected."""
 PRINTED_RATES = np.array([-0.157, 0.0001, 0.157, 0.0195])
-"""Velocities as printed; they fit both branches."""
+"""Velocities as printed, which are valid for both branches."""
 
 SCARA_SAMPLES = 801
-"""The default ones are too far apart for an error that swings twice a second."""
+"""Number of samples; the default samples are too far apart for an error that oscillates twice per
+second.
+"""
 
 
 def build(
@@ -106,12 +108,12 @@ def build(
 
     q0 = (
         np.r_[-side * ROUNDED, 0.0]
-        # the printed angles miss the path, and are started from only if asked for
+        # the printed angles miss the path, and are used only on request
         if start == "rounded"
         else _joints(path(np.asarray(0.0)), length, side)
     )
     v0 = PRINTED_RATES.copy() if start != "exact" else _rates(q0, along(path, 0.0)[1], length)
-    # the error that the start brings along; its exact decay is added to the path
+    # the initial error; its exact decay is added to the path
     error, error_rate = along(lambda t: _hand(q0 + v0 * t, length) - path(t), 0.0)
     gain = SecondOrder(np.sqrt(stiffness), damping / (2 * np.sqrt(stiffness)) if stiffness else 0.0)
 
@@ -155,7 +157,7 @@ def build(
 
 
 def _check_sizes(mass, length, center, inertia) -> None:
-    """Refuse an arm that cannot be built."""
+    """Refuse an arm with impossible dimensions or masses."""
     lengths(NAME, 4, mass=mass, inertia=inertia)
     lengths(NAME, 2, length=length, center=center)
     positive(NAME, mass=mass, inertia=inertia, length=length)
@@ -174,7 +176,7 @@ def _check_path(length, radius, middle, period) -> None:
 
 
 def _check_error(damping, stiffness, start, elbow) -> None:
-    """Refuse a start that is none of those known, and gains under which its error stays."""
+    """Refuse an unknown start, and gains under which the error does not decay."""
     not_negative(NAME, damping=damping, stiffness=stiffness)
     one_of(NAME, ("paper", "rounded", "exact"), start=start)
     one_of(NAME, ("right", "left"), elbow=elbow)
@@ -270,8 +272,8 @@ def _hand(q, length):
 
 
 def _drawn(q, length):
-    """Column, both arms, the lift down to the hand, and the hand, which shows its attitude, shape
-    (5, 2, 3).
+    """Lines for the column, both arms, the lift down to the hand, and the hand with its attitude,
+    shape (5, 2, 3).
     """
     xp = array_namespace(q)
     ahead = lambda angle, way: way * xp.stack([-xp.sin(angle), xp.cos(angle), 0 * angle])

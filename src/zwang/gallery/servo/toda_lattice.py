@@ -1,4 +1,4 @@
-"""A lattice of masses on springs that stiffen exponentially, brought to a set energy by pushing a
+"""A lattice of masses on exponentially stiffening springs, brought to a given energy by forces on a
 few of them.
 
     m_i q̈_i = τ(q_{i+1} − q_i) − τ(q_i − q_{i−1}) + u_i,   τ(r) = a (exp(b r) − 1),   fixed ends
@@ -6,10 +6,10 @@ few of them.
     energy: H − H* = 0 at velocity level, d/dt (H − H*) = −α (H − H*)         servo, one row
     exact:  H(t) = H* + (H(0) − H*) exp(−α t),   u = −α (H − H*) v / Σ v², of the pushed masses
 
-Of all controls that change the energy as asked the one of least norm pushes every actuator in
-proportion to its velocity. An actuator that rests has no authority over the energy, so that the
-pushed masses must not all rest at once. Everything that is computed is a sum over the masses: cost
-grows in proportion to their number.
+Among all controls that meet the energy constraint, the control of least norm applies to each mass a
+force in proportion to its velocity. An actuator at rest has no authority over the energy, so the
+actuated masses must not all be at rest at the same time. All quantities are sums over the masses,
+so the cost is proportional to their number.
 
 Source: Udwadia and Mylapilli (2015), Energy control of nonhomogeneous Toda lattices, Nonlinear
     Dynamics 81, 1355-1380. Units: m, kg, s.
@@ -54,7 +54,7 @@ NAME = "toda-lattice"
 
 
 def build(*, masses, actuators, mass, a, b, energy, rate, speed) -> Example:
-    """The model, started at rest length with velocities at random, the same ones each time."""
+    """The model, started at rest length with random velocities from a fixed seed."""
     positive(NAME, masses=masses, mass=mass, a=a, b=b, energy=energy, rate=rate, speed=speed)
     if not 1 <= actuators <= masses:
         raise ModelError(f"{NAME}: actuators = {actuators}, expected 1 to {masses}, of the masses.")

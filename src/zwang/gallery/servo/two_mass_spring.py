@@ -1,11 +1,12 @@
-"""Two masses on a line with a spring between them; a force on the first keeps their distance.
+"""Two masses on a line with a spring between them; a force on the first keeps their distance
+constant.
 
     m₁ ẍ₁ = k s + u,   m₂ ẍ₂ = −k s,   s = x₂ − x₁ − l;      servo:  δ = x₂ − x₁ − d → 0
     u = −(1 + m₁/m₂) k s + m₁ (2 r δ̇ + r² δ)                  paper: the first term, d = 2 l
 
-One actuator for two degrees of freedom: the distance is kept, and the pair is accelerated for ever
-by the spring it stretches. At rate r = 0, as the paper prints it, an error of the start stays and
-grows. Exact: linear with constant coefficients.
+There is one actuator for two degrees of freedom: the distance is constant, and the stretched spring
+accelerates the pair forever. At rate r = 0, as printed in the paper, an initial error does not
+decay, and grows with an initial rate. Exact: linear with constant coefficients.
 Source: Liu et al., servo constraints, section IV, eq. (36)-(47). Units: m, kg, s.
 """
 
@@ -54,7 +55,7 @@ NAME = "two-mass-spring"
 def build(
     *, mass1, mass2, stiffness, length, distance, rate, offset, offset_rate, speed
 ) -> Example:
-    """The model, started with the distance too long by `offset` [m] and growing at `offset_rate`
+    """The model, started with a distance too long by `offset` [m] that grows at `offset_rate`
     [m/s].
     """
     positive(NAME, mass1=mass1, mass2=mass2)

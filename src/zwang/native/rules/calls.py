@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
-from zwang.native.arrays import Memory, scalar
+from zwang.native.arrays import Memory, Scalars, scalar
 from zwang.native.errors import NotNativeError
 from zwang.native.instructions import WRITTEN_OUT, Value
 from zwang.native.operands import constant_key
@@ -100,7 +99,7 @@ def linear_solve(call: Call) -> list:
 
 
 @rule("platform_index")
-def platform(call: Call) -> Any:
+def platform(call: Call) -> Scalars:
     """The index of the branch for a CPU."""
     platforms = call.params["platforms"]
     for i, names in enumerate(platforms):

@@ -65,7 +65,7 @@ def _bands(run: Run, bands: list[Held]) -> Panel:
                 x = np.column_stack([times, np.full(len(times), np.nan)]).ravel()
                 color, dash = (own, ()) if at == up else (MARK, DASHED)
                 curves.append(Curve(x, at, width=width, color=color, dash=dash))
-        labels.append(Label((run.steps.t[0], up), band.name, INK, (2.0, 5.0)))
+        labels.append(Label((run.steps.t[0], up), band.name, INK, (2.0, 5.0), row=True))
     curves = curves or [Curve(run.steps.t[[0, -1]], np.nan)]
     limits = (0.5, len(bands) + 0.9)
     return Panel(curves, "gap or friction [1]", limits=limits, whole=True, labels=labels)

@@ -31,6 +31,7 @@ class Summary:
         failed: whether it ended early for a reason that the user has not asked for.
         reached, asked: simulated time, and the requested time [s].
         samples, accepted, rejected: counts.
+        limit: a remark where samples determine the steps; empty otherwise.
         violation: largest |φ| in its constraint's own unit; None without holonomic constraints.
         relative_violation: largest |φ| in row lengths times curvature [1]; None if all
             constraints are linear, too.
@@ -61,6 +62,7 @@ class Summary:
     samples: int
     accepted: int
     rejected: int
+    limit: str
     violation: Worst | None
     relative_violation: Worst | None
     velocity_violation: Worst | None
@@ -108,6 +110,7 @@ def summarize(run: Run, exact: Callable | None = None) -> Summary:
         samples=len(run.t),
         accepted=int(run.attrs["steps_accepted"]),
         rejected=int(run.attrs["steps_rejected"]),
+        limit=run.steps.limit(run.attrs),
         violation=worst(data, "violation", position),
         relative_violation=relative if relative is not None and relative.value > 0 else None,
         velocity_violation=worst(data, "velocity_violation", velocity),

@@ -205,9 +205,7 @@ def _contact(run: Run, scene: Scene, turn: Turn) -> dict[str, Any] | None:
             {
                 "name": x.name,
                 "gap": x.gap,
-                "holds": x.holds.ravel().tolist(),
-                "slides": x.slides.ravel().tolist(),
-                "impulses": x.impulses.ravel().tolist(),
+                **{kind: curves(getattr(x, kind)) for kind in ("holds", "slides", "impulses")},
             }
             for x in bands
         ],

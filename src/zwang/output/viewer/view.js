@@ -13,6 +13,8 @@
   const samples = curves(data.samples);
   const violation = curves(data.violation),
     forces = data.forces && curves(data.forces);
+  for (const band of data.contact?.bands ?? [])
+    for (const kind of ["holds", "slides", "impulses"]) band[kind] = [...curves(band[kind])];
   const PALETTE = [
     "#0072b2",
     "#d55e00",

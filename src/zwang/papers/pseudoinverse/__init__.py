@@ -1,14 +1,14 @@
 """de Falco, Pennestrì and Vita: pseudoinverses in the dynamics of an overconstrained linkage.
 
-| file | what |
+| file | content |
 |---|---|
-| `counts.py` | Tables 1-6: operations, printed and corrected |
-| `timing.py` | the same equations on the linkage: that they agree, and how long they take |
-| `misprints.py` | equations that are printed wrongly, measured |
-| `printed.py` | Tables 7-12 as printed, and what in them cannot be |
+| `counts.py` | Tables 1-6: operation counts, printed and corrected |
+| `timing.py` | the same equations for the linkage: their agreement and their times |
+| `misprints.py` | misprinted equations with their errors |
+| `printed.py` | Tables 7-12 as printed, and their contradictions |
 | `linkage.py` | the five-bar linkage by eq. (32) and a variable-order Adams method |
-| `tables.py` | Tables 7-12: printed numbers, ours, and zwang's defaults |
-| `drift.py` | Figures 1 and 2; why the runs of Tables 7-9 fail |
+| `tables.py` | Tables 7-12: printed results, our results, and results of the defaults |
+| `drift.py` | Figures 1 and 2; the reason why the runs of Tables 7-9 fail |
 """
 
 from __future__ import annotations

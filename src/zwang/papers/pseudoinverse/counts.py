@@ -1,4 +1,4 @@
-"""Tables 1-6: operations counted, as printed and corrected."""
+"""Tables 1-6: operation counts as printed and as corrected."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ class Counted:
 
     Attributes:
         formulation: the same equation here.
-        table_1: its operations for (m, n), as printed; `table_6`: printed numbers for `SHAPES`.
-        miscounted: row of our count → where it is printed, its count for (m, n) there, and why.
+        table_1: its operations for (m, n), as printed.
+        table_6: printed numbers for `SHAPES`.
+        miscounted: row of our count → place of the printed count, this count for (m, n), and the
+            error in it.
     """
 
     formulation: Callable[[], AbstractFormulation]
@@ -104,11 +106,11 @@ def claims_and_grid() -> tuple[list[Claim], Grid]:
 
 
 def operations(equation: str) -> list[Claim]:
-    """An equation in Tables 1 and 6, and its rows that are miscounted."""
+    """An equation in Tables 1 and 6, and its miscounted rows."""
     x = EQUATIONS[equation]
     each = [x.formulation().operations(m, n) for m, n in SHAPES]
     ours = [int(sum(rows.values())) for rows in each]
-    # with the printed counts of those rows all sums must be the printed ones
+    # with the printed counts of these rows, all sums must equal the printed sums
     printed = [
         sum(
             x.miscounted[row][1](m, n) if row in x.miscounted else count

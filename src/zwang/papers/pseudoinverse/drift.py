@@ -1,15 +1,15 @@
-"""Why the runs of Tables 7-9 fail, in two steps, each computed and drawn.
+"""The failure of the runs of Tables 7-9, explained in two steps, each computed and drawn.
 
-At rank 11 the equation enforces `ψ̇ = 0` only along eleven of twelve directions: what a violation
-has along the twelfth, u₁₂(q), the left null vector of D = Ψ_q M^-1/2, is left alone, and because
-u₁₂ turns, `η = u₁₂ᵀφ` obeys
+At rank 11 the equation enforces `ψ̇ = 0` only along eleven of twelve directions. It does not
+control the component of a violation along the twelfth, u₁₂(q), the left null vector of D = Ψ_q
+M^-1/2. Because u₁₂ rotates, `η = u₁₂ᵀφ` obeys
 
     η̈ = |u̇₁₂|² η                 growth by about exp ∫ |u̇₁₂| dt
 
-from round-off on, however small the violation is that the integrator leaves along the other eleven.
-The zero singular value σ₁₂ becomes about as large as η. Once it is above the threshold, which the
-paper sets to TOL, the twelfth row is taken for independent, and a linkage with twelve coordinates
-stands still.
+It grows from round-off, however small the violation along the other eleven directions is. The
+singular value σ₁₂, which should be zero, becomes about as large as η. When it exceeds the
+threshold, which the paper sets to TOL, the twelfth row counts as independent, and the linkage with
+twelve coordinates stops.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ from zwang.plots.data import MUTED, PALETTE
 from zwang.simulation.results.plot import lines
 
 START_ROUND_OFF = 1e-16
-"""What the violation grows from."""
+"""Initial size of the violation."""
 INSTANTS = 2001
-"""Instants at which the null vector is followed."""
+"""Number of instants at which the null vector is computed."""
 
 
 def turning(angle: float, t: np.ndarray) -> np.ndarray:
-    """`∫ |u̇₁₂| dt` along the exact motion from rest at `angle` [deg], shape (k,); chords in place
-    of arcs.
+    """`∫ |u̇₁₂| dt` along the exact motion from rest at `angle` [deg], shape (k,), with chords in
+    place of arcs.
     """
     exact = linkage(angle).exact
     assert exact is not None
     theta = exact(t)["crank 1.angle"]
     u = np.linalg.svd(matrices(configurations(theta)))[0][:, :, -1]
-    # its sign is arbitrary
+    # the sign of u₁₂ is arbitrary
     steps = np.minimum(
         np.linalg.norm(u[1:] - u[:-1], axis=1), np.linalg.norm(u[1:] + u[:-1], axis=1)
     )
-    # chords in place of arcs, at instants that are close enough
+    # chords approximate the arcs between close instants
     return np.concatenate([[0.0], np.cumsum(steps)])
 
 
 def configurations(theta: np.ndarray) -> np.ndarray:
-    """q of the parallel linkage at crank angles, shape (k, 12)."""
+    """q of the parallel linkage for given crank angles, shape (k, 12)."""
     c, s, zero = np.cos(theta), np.sin(theta), 0 * theta
     cranks = [part for pivot in (0.0, 1.0, 2.0) for part in (pivot + c / 2, s / 2, theta)]
     return np.stack([*cranks, 1 + c, s, zero], axis=1)
@@ -73,12 +73,13 @@ def locked_from(t: np.ndarray, ratio: np.ndarray, threshold: float) -> float:
 
 
 def claims(runs: Runs) -> list[Claim]:
-    """That failure follows when σ₁₂ passes the threshold, for singular values."""
+    """For methods with singular values, failure follows when σ₁₂ exceeds the threshold."""
     made = []
     for number, tolerance in enumerate(TOLERANCES, start=7):
         run = runs["SVD", False, tolerance]
         locked = locked_from(run.t, smallest(run.q), tolerance)
-        # a quarter: the growth starts from round-off, whose size is known within a factor
+        # a tolerance of a quarter, because the size of the initial round-off is known only within a
+        # factor
         agrees = locked <= run.t[-1] and abs(locked - run.correct_until) < 0.25 * run.correct_until
         made.append(
             Claim(

@@ -1,9 +1,9 @@
 """The five-bar linkage integrated as in the paper: eq. (32) with one of five pseudoinverses, by a
 variable-order Adams method.
 
-CVODE of SUNDIALS stands for IMSL's DIVPAG. Its Newton iteration gets a Jacobian of zeros, which
-makes it the fixed-point iteration that DIVPAG does by default: differences of a right-hand side
-that decides a rank would be differences across that decision.
+CVODE of SUNDIALS replaces IMSL's DIVPAG. Its Newton iteration receives a Jacobian of zeros, which
+makes it the fixed-point iteration that DIVPAG uses by default; finite differences of a right-hand
+side with a rank decision would be differences across this decision.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ from zwang.simulation.simulate import simulate
 from zwang.stepping import Dopri8
 
 ANGLE = -50.0
-"""Start angle of the cranks [deg], which the paper does not give. From rest 45 to 50° below the
-horizontal the linkage never becomes collinear, and truncated singular values fail when they do in
-the paper.
+"""Initial angle of the cranks [deg], which the paper does not give. From rest at 45 to 50° below
+the horizontal the linkage never becomes collinear, and truncated singular values fail at the times
+of the paper.
 """
 DURATION, FIRST_STEP = 20.0, 0.66e-2
-"""Length and first step of the paper's runs [s]."""
+"""Duration and first step of the paper's runs [s]."""
 ALPHA, BETA = 1000.0, 100.0
 """The paper's gains [1/s]."""
 WRONG = 1e-2
-"""Angle error [rad] from which a run counts as wrong: it shows in a drawing."""
+"""Angle error from which a run counts as wrong [rad]; it is visible in a drawing."""
 MOST_CALLS = {False: 25_000, True: 400_000}
-"""Function calls after which a run is given up, without and with stabilization: about four times
-what most runs take that reach the end; at the limit of stability the step size decides by
-round-off, and single runs take twice what others do.
+"""Function calls after which a run is stopped, without and with stabilization: about four times the
+calls of most complete runs. At the limit of stability, round-off influences the step size, and some
+runs need twice as many calls as others.
 """
 SPACING = 0.05
-"""Distance [s] of the states that are kept."""
+"""Distance of the stored states [s]."""
 METHODS: dict[str, Callable[..., AbstractPseudoinverse]] = {
     "SVD": SVD,
     "Varga": Varga,
@@ -58,7 +58,7 @@ METHODS: dict[str, Callable[..., AbstractPseudoinverse]] = {
     "LS-Householder": Householder,
     "LS-Modified GS": GramSchmidt,
 }
-"""By the paper's names."""
+"""Pseudoinverses by the names in the paper."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,12 +66,12 @@ class Outcome:
     """A run as a row of Tables 7-12.
 
     Attributes:
-        t, q: states kept, shapes (k,) and (k, 12).
-        angle_error: of crank 1 against the exact motion [rad], shape (k,).
+        t, q: stored states, shapes (k,) and (k, 12).
+        angle_error: error of the angle of crank 1 relative to the exact motion [rad], shape (k,).
         violation: Σφ² [m²], shape (k,).
-        calls, steps: function calls and accepted steps.
+        calls, steps: number of function calls and of accepted steps.
         cpu: processor time of the thread [s].
-        halted: why it ended early; empty if it did not.
+        halted: reason for an early end; empty if there was none.
     """
 
     t: np.ndarray
@@ -85,7 +85,7 @@ class Outcome:
 
     @property
     def correct_until(self) -> float:
-        """The last instant kept before the angle was wrong by `WRONG` [s]."""
+        """The last stored instant before the angle was wrong by `WRONG` [s]."""
         wrong = np.flatnonzero(~(self.angle_error < WRONG))
         return float(self.t[wrong[0] - 1] if len(wrong) else self.t[-1])
 
@@ -96,7 +96,7 @@ class Outcome:
 
 @functools.cache
 def linkage(angle: float = ANGLE) -> Example:
-    """The gallery's model at the start of these runs."""
+    """The gallery's model at the initial state of these runs."""
     return zwang.gallery.load("five-bar", angle=angle)
 
 
@@ -173,7 +173,7 @@ def adams(
             halted = there.message
         elif calls > MOST_CALLS[stabilized]:
             halted = f"given up after {calls:,} function calls"
-        # not every step: a stabilized run takes half a million
+        # not every step is stored, because a stabilized run has half a million
         if t - kept[-1][0] >= SPACING or t >= duration or halted:
             kept.append((t, np.array(there.y)))
     cpu = time.thread_time() - began
@@ -182,16 +182,16 @@ def adams(
 
 
 def default(tolerance: float) -> Outcome:
-    """The same motion by zwang's defaults: projection, Dopri8."""
+    """The same motion with zwang's defaults: projection, Dopri8."""
     example = linkage()
-    # compiles
+    # the first run compiles
     simulate(example.model, example.q0, example.v0, duration=SPACING, samples=2, rtol=tolerance)
     began = time.thread_time()
     run = simulate(
         example.model, example.q0, example.v0, duration=DURATION, samples=2, rtol=tolerance
     )
     cpu = time.thread_time() - began
-    # rejected steps have called the function as well
+    # rejected steps also call the function
     steps = int(run.attrs["steps_accepted"])
     calls = Dopri8().tableau.stages * (steps + int(run.attrs["steps_rejected"]))
     t, q = np.asarray(run.steps.t), np.asarray(run.steps.y)[:, :12]
@@ -232,8 +232,8 @@ def _matrices() -> Callable:
 
 
 def _batches(q: np.ndarray) -> np.ndarray:
-    """States in batches of one size, so that one program serves any number; the last one is
-    repeated.
+    """States in batches of one size, so that one program is sufficient; the last batch is padded by
+    repetition.
     """
     size = 512
     return np.concatenate([q, np.repeat(q[-1:], -len(q) % size, axis=0)]).reshape(-1, size, 12)

@@ -1,4 +1,4 @@
-"""Equations for a pseudoinverse that are printed wrongly, each for a matrix of dependent rows."""
+"""Misprinted equations for a pseudoinverse, each for a matrix of dependent rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from zwang.papers.claim import Claim
 from zwang.papers.misprint import Misprint, apart, largest
 
 A = np.array([[1.0, 2.0], [3.0, 4.0], [4.0, 6.0]])
-"""The third row is the sum of the others."""
+"""A matrix whose third row is the sum of the others."""
 
 
 def claims() -> list[Claim]:
@@ -17,8 +17,8 @@ def claims() -> list[Claim]:
 
 
 def misprints() -> list[Misprint]:
-    """All that a number can show, in the paper's order."""
-    # of two rows, as V of two columns is its own transpose
+    """All misprints that a number can show, in the paper's order."""
+    # a matrix with two rows, because a 2 × 2 V can equal its own transpose
     wide = A.T
     U, sigma, Vt = np.linalg.svd(wide)
     whole = np.zeros(wide.shape)

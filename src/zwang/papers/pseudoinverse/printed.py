@@ -1,4 +1,4 @@
-"""Tables 7-12 as printed, and what in them cannot be as printed."""
+"""Tables 7-12 as printed, and their contradictions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from zwang.papers.pseudoinverse.linkage import DURATION, METHODS
 
 TOLERANCES = (1e-10, 1e-8, 1e-6)
 PEAK = 4e9
-"""Operations per second of the paper's machine at most, an AMD Athlon 2600+: about 2.1 GHz, and one
-addition and one multiplication in each cycle."""
+"""Largest number of operations per second of the paper's machine, an AMD Athlon 2600+: about 2.1
+GHz, with one addition and one multiplication per cycle.
+"""
 THOUSAND = 1000
-"""What the printed calls and steps are too large by."""
+"""Factor by which the printed calls and steps are too large."""
 SIZE = 12
-"""Rows and columns of the matrices."""
+"""Number of rows and columns of the matrices."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,8 +24,8 @@ class Printed:
     """A row of Tables 7-12.
 
     Attributes:
-        until: end of the correct part [s]; 20 where it says "Correct".
-        result: its words, shortened.
+        until: end of the correct part [s]; 20 if the table says "Correct".
+        result: the words of the table, shortened.
         violation: ΣΨ²; calls, steps, cpu; None for a dash.
     """
 
@@ -80,9 +81,7 @@ PRINTED: Mapping[tuple[bool, float], tuple[Printed, ...]] = {
 
 
 def repeats(before: float, after: float, method: str) -> tuple[str, ...]:
-    """Numbers of a row of one table that stand in that of another TOL as well, without
-    stabilization.
-    """
+    """Numbers of a row that also occur in the table of another TOL, without stabilization."""
     i = list(METHODS).index(method)
     a, b = PRINTED[False, before][i], PRINTED[False, after][i]
     fields = ("violation", "calls", "steps")
@@ -90,7 +89,7 @@ def repeats(before: float, after: float, method: str) -> tuple[str, ...]:
 
 
 def gigaflops(method: str, row: Printed) -> float:
-    """Operations per second [1e9] that the pseudoinverses of a row take, as it prints calls and CPU
+    """Operations per second of the pseudoinverses of a row [1e9], from its printed calls and CPU
     time.
     """
     assert row.calls is not None and row.cpu is not None
@@ -98,7 +97,7 @@ def gigaflops(method: str, row: Printed) -> float:
 
 
 def claims() -> list[Claim]:
-    """What the tables contradict themselves in."""
+    """Contradictions within the tables."""
     i = list(METHODS).index("LS-Householder")
     row, greville = PRINTED[False, 1e-6][i], PRINTED[False, 1e-6][list(METHODS).index("Greville")]
     same = repeats(1e-8, 1e-6, "LS-Householder")

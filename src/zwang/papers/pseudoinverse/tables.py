@@ -1,5 +1,5 @@
 """Tables 7-12: five methods, three tolerances, with and without stabilization, and zwang's defaults
-beside them.
+for comparison.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from zwang.papers.pseudoinverse.linkage import ANGLE, DURATION, METHODS, Outcome
 from zwang.papers.pseudoinverse.printed import PRINTED, THOUSAND, TOLERANCES, repeats
 
 SAME_TIME = 1.2
-"""Times of failure count as the printed ones if their ratio, geometric mean over the three
-tolerances, is within this factor. They are logarithms of round-off, which other machines round
-otherwise: single ones scatter by 10 %.
+"""Times of failure agree with the printed ones if the geometric mean of their ratios over the three
+tolerances is within this factor. They are logarithms of round-off, which differs between machines:
+individual times scatter by 10 %.
 """
 SAME_SIZE = 10.0
-"""The same for sums of squares, calls and steps: within a factor of ten."""
+"""The corresponding factor for sums of squares, calls and steps."""
 REPEATED = 4
-"""Runs whose CPU times show their scatter; the paper averages as many."""
+"""Number of runs whose CPU times show their scatter; the paper averages as many."""
 LEAST_VIOLATION, ANGLE_ERROR = 1e-24, 1000.0
-"""What the default must keep to: Σφ² [m²], and the angle error as a multiple of TOL [rad]."""
+"""Bounds for zwang's default: Σφ² [m²], and the angle error as a multiple of TOL [rad]."""
 
 
 Runs = Mapping[tuple[str, bool, float], Outcome]
@@ -42,8 +42,8 @@ def repeated() -> dict[float, list[float]]:
 def run_all(progress: Callable[[str], None]) -> tuple[Runs, Mapping[float, Outcome]]:
     """Every run of the six tables, and the default at each tolerance.
 
-    Two at a time in processes of their own: the integrator calls back into Python, where threads
-    would wait for each other.
+    Two runs at a time, in separate processes: the integrator calls Python, where threads would wait
+    for each other.
     """
     cases = [
         (name, stabilized, tolerance)
@@ -51,7 +51,7 @@ def run_all(progress: Callable[[str], None]) -> tuple[Runs, Mapping[float, Outco
         for tolerance in TOLERANCES
         for name in METHODS
     ]
-    # each run in a process of its own: CVODE keeps its state in the library
+    # each run in a separate process, because CVODE keeps its state in the library
     outcomes = {}
     with ProcessPoolExecutor(
         2,
@@ -66,9 +66,7 @@ def run_all(progress: Callable[[str], None]) -> tuple[Runs, Mapping[float, Outco
 
 
 def _ready(cache: str | None) -> None:
-    """A process like the one that started it; programs of microseconds run where they are
-    called.
-    """
+    """Configure a process like its parent; short programs run in the calling thread."""
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_cpu_enable_async_dispatch", False)
     jax.config.update("jax_compilation_cache_dir", cache)
@@ -83,7 +81,7 @@ def _run(case: tuple[str, bool, float]) -> Outcome:
 def grids(
     runs: Runs, defaults: Mapping[float, Outcome], scatter: Mapping[float, list[float]]
 ) -> list[Grid]:
-    """The six tables, printed numbers beside ours, with the CPU times of repeated runs."""
+    """The six tables with printed and recomputed numbers, and the CPU times of repeated runs."""
     made = []
     for number, ((stabilized, tolerance), printed) in enumerate(PRINTED.items(), start=7):
         rows = []
@@ -124,7 +122,7 @@ def _cells(here: Outcome) -> list[str]:
 
 
 def _violation_shown(x: float | None) -> str:
-    """A sum of squares with the digits that were printed, two at least."""
+    """A sum of squares with as many digits as printed, at least two."""
     if x is None:
         return "–"
     mantissa, exponent = f"{x:.2e}".split("e")
@@ -139,7 +137,7 @@ def shown(x: float | int | None) -> str:
 
 
 def claims(runs: Runs, defaults: Mapping[float, Outcome]) -> list[Claim]:
-    """What Tables 7-12 say, and what the default does."""
+    """The statements of Tables 7-12, and the results of the default."""
     made = [_failure(runs, name, i) for i, name in enumerate(METHODS)]
     made += [_stabilized(runs, name, i) for i, name in enumerate(METHODS)]
     made += [_violations(runs, stabilized) for stabilized in (False, True)]
@@ -151,10 +149,10 @@ def claims(runs: Runs, defaults: Mapping[float, Outcome]) -> list[Claim]:
 
 
 def _failure(runs: Runs, name: str, i: int) -> Claim:
-    """Until when a method is correct without stabilization."""
+    """The time until which a method is correct without stabilization."""
     printed = [PRINTED[False, tolerance][i].until for tolerance in TOLERANCES]
     ours = [runs[name, False, tolerance].correct_until for tolerance in TOLERANCES]
-    # times of failure are logarithms of round-off, so that ratios are averaged and not differences
+    # times of failure are logarithms of round-off, so ratios are averaged, not differences
     ratio = float(np.exp(np.mean(np.log(np.divide(printed, ours)))))
     agrees = 1 / SAME_TIME < ratio < SAME_TIME
     why = (
@@ -184,11 +182,11 @@ def _failure(runs: Runs, name: str, i: int) -> Claim:
 
 
 def _stabilized(runs: Runs, name: str, i: int) -> Claim:
-    """Until when a method is correct with stabilization."""
+    """The time until which a method is correct with stabilization."""
     printed = [PRINTED[True, tolerance][i].until for tolerance in TOLERANCES]
     ours = [runs[name, True, tolerance].correct_until for tolerance in TOLERANCES]
-    # whether the end is reached, as times of failure under stabilization have no law to compare
-    # with
+    # only reaching the end is compared, because no law is known for times of failure under
+    # stabilization
     agrees = all((p >= DURATION) == (o >= DURATION) for p, o in zip(printed, ours, strict=True))
     why = (
         ""
@@ -238,7 +236,9 @@ def _violations(runs: Runs, stabilized: bool) -> Claim:
 
 
 def _calls(runs: Runs, stabilized: bool) -> Claim:
-    """A thousandth of the printed calls beside ours, of the runs that end in both."""
+    """A thousandth of the printed calls compared with our calls, for runs that reach the end in
+    both.
+    """
     shares, printed, ours = [], [], []
     for tolerance in TOLERANCES:
         for name, row in zip(METHODS, PRINTED[stabilized, tolerance], strict=True):
@@ -271,13 +271,13 @@ def _calls(runs: Runs, stabilized: bool) -> Claim:
 
 
 def _copied(name: str, stabilized: bool, tolerance: float) -> bool:
-    """Whether a row's calls are those of another table."""
+    """True if a row's calls are those of another table."""
     return not stabilized and tolerance == 1e-6 and "calls" in repeats(1e-8, tolerance, name)
 
 
 def _default(tolerance: float, outcome: Outcome, number: int) -> Claim:
     error, violation = float(outcome.angle_error.max()), float(outcome.violation.max())
-    # asked of our own default, beyond anything printed
+    # a requirement on our own default, without a printed value
     kept = outcome.correct and violation <= LEAST_VIOLATION and error <= ANGLE_ERROR * tolerance
     counts = [
         p.calls

@@ -1,4 +1,4 @@
-"""The equations of Tables 1-6 on the linkage: that they agree, and how long they take."""
+"""The equations of Tables 1-6 for the linkage: their agreement and their times."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from zwang.papers.pseudoinverse.counts import EQUATIONS
 from zwang.papers.pseudoinverse.linkage import METHODS, linkage
 
 THRESHOLD = 1e-10
-"""Rank threshold of the timed pseudoinverses; the true singular values are above 0.2 of the largest
-or zero.
+"""Rank threshold of the timed pseudoinverses; the true singular values are above 0.2 of the
+largest, or zero.
 """
 AGREE = 1e-11
-"""Accelerations that differ by at most this [m/s², rad/s²] are equal: round-off of values of order
-ten, through a condition number of order ten in (35), squared.
+"""Accelerations that differ by at most this count as equal [m/s², rad/s²]: round-off of values of
+order ten, multiplied by the squared condition number of order ten in (35).
 """
 REPEATS, TRIES = 200, 11
-"""Evaluations in one compiled loop, and loops."""
+"""Number of evaluations in one compiled loop, and number of loops."""
 
 
 def claims_and_grid() -> tuple[list[Claim], Grid]:
-    """That the equations agree, and the table of their times."""
+    """The agreement of the equations, and the table of their times."""
     measured, accelerations = _measured()
     worst = max(float(np.max(np.abs(a - accelerations[0]))) for a in accelerations)
     agreement = Claim(
@@ -53,7 +53,7 @@ def equation_at_start() -> tuple[np.ndarray, ...]:
 
 
 def blocks() -> list[Claim]:
-    """The pseudoinverses of the Lagrange matrix in blocks, by NumPy alone."""
+    """The pseudoinverses of the block Lagrange matrix, by NumPy only."""
     M, _, A, _ = equation_at_start()
     n = len(M)
     whole = np.linalg.pinv(np.block([[M, A.T], [A, np.zeros((n, n))]]), rcond=1e-12)
@@ -85,7 +85,7 @@ def blocks() -> list[Claim]:
 
 @dataclasses.dataclass(frozen=True)
 class Timed:
-    """Something timed: its operations, and the seconds of an evaluation in each try."""
+    """A timed function: its operations, and the time of an evaluation in each try [s]."""
 
     flops: float
     tries: np.ndarray
@@ -101,7 +101,7 @@ class Timed:
 
 
 def _measured() -> tuple[dict[str, Timed], list[np.ndarray]]:
-    """Times by name, and the accelerations that came out."""
+    """Times by name, and the computed accelerations."""
     M, F, A, b = map(jnp.asarray, equation_at_start())
     m, n = A.shape
     programs, accelerations = {}, []
@@ -123,7 +123,7 @@ def _measured() -> tuple[dict[str, Timed], list[np.ndarray]]:
         program = _repeated(lambda r, method=method: method.factor(C + 0 * r[:, None]).solve(r))
         accelerations.append(a + np.asarray(program(b - A @ a, 1)) / np.sqrt(jnp.diag(M)))
         programs[f"D⁺ r, {name}"] = (method.flops(m, n), program, b - A @ a)
-    # in turn, so that what disturbs the machine for a while disturbs all of them
+    # alternating, so that a temporary disturbance of the machine affects all of them
     tries = [[_time(program, r) for _, program, r in programs.values()] for _ in range(TRIES)]
     return {
         name: Timed(flops, seconds)
@@ -134,13 +134,13 @@ def _measured() -> tuple[dict[str, Timed], list[np.ndarray]]:
 
 
 def _repeated(function: Callable) -> Callable:
-    """`function` evaluated again and again in one program, `(r, times) → function(r)`; all it
-    factors must depend on r, or the compiler takes it out of the loop.
+    """A program `(r, times) → function(r)` that repeats the evaluation. Everything that is factored
+    must depend on r; otherwise the compiler moves it out of the loop.
     """
 
     def again(_, carry):
         r, x = carry
-        x = function(r + 0 * jnp.sum(x))  # depends on the last result, so that none is left out
+        x = function(r + 0 * jnp.sum(x))  # depends on the last result: none is removed
         return r, x
 
     @jax.jit
@@ -151,14 +151,14 @@ def _repeated(function: Callable) -> Callable:
 
 
 def _time(program: Callable, r) -> float:
-    """Seconds of one evaluation."""
+    """Time of one evaluation [s]."""
     began = time.perf_counter()
     jax.block_until_ready(program(r, REPEATS))
     return (time.perf_counter() - began) / REPEATS
 
 
 def _times(measured: Mapping[str, Timed]) -> Grid:
-    # relative to the fastest, as machines differ
+    # relative to the fastest, because machines differ
     unit = min(x.usual for x in measured.values())
     rows = [
         [name, f"{x.flops:,.0f}", f"{1e6 * x.usual:.1f}", x.spread, f"{x.usual / unit:.1f}"]

@@ -1,10 +1,10 @@
-"""Orsino: a recursive hierarchical modelling of constrained systems, and its likeness to the Kalman
-filter.
+"""Orsino: a recursive hierarchical modelling of constrained systems, and its similarity to the
+Kalman filter.
 
-| file | what |
+| file | content |
 |---|---|
-| `problems.py` | random problems in three levels, and the same by other roads |
-| `claims.py` | equations (3.4)-(4.18) and corollaries on them |
+| `problems.py` | random problems in three levels, and their solution by other methods |
+| `claims.py` | equations (3.4)-(4.18) and their corollaries |
 | `statements.py` | Proposition 3.1, Theorem 3.2, order k, a full R |
 | `mechanism.py` | Figures 1-4: the 3RRR mechanism level by level |
 """

@@ -1,4 +1,4 @@
-"""The equations of sections 3 and 4, on random problems."""
+"""The equations of sections 3 and 4, tested on random problems."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from zwang.plots import Curve, Panel, Picture
 from zwang.plots.data import DASHED
 
 EQUAL_DEVIATION = 1e-10
-"""Largest deviation that still counts as equal: round-off times the condition of the worst of the
+"""Largest deviation that counts as equal: round-off times the largest condition number of the
 random problems, about 1e5.
 """
 CLEARANCES = (1e2, 1.0, 1e-2, 1e-4, 1e-6, 1e-8)
 
 
 def claims() -> tuple[list[Claim], list[Chart]]:
-    """All claims, and the figure of what a clearance does."""
+    """All claims, and the figure of the effect of a clearance."""
     full, dependent = solved(draw(dependent=False)), solved(draw(dependent=True))
     contradictory = solved(draw(dependent=True, contradictory=True))
     clearances, chart = _clearances(draw(dependent=True))
@@ -66,7 +66,7 @@ def _recursion(full: Batch, dependent: Batch) -> list[Claim]:
     H = dependent.H[:, ROWS[0] : ROWS[0] + ROWS[1]]
     first = dependent.H[:, : ROWS[0]]
     P = np.eye(N) - np.linalg.pinv(first) @ first
-    # the matrix that the paper’s formula inverts
+    # the matrix that the paper's formula inverts
     condition = np.linalg.cond(H @ P @ _transposed(H))
     return [
         _equal(
@@ -106,7 +106,7 @@ def _corollaries(full: Batch, dependent: Batch) -> list[Claim]:
                 first,
             )
         )
-    # a generalized inverse, but not the one of Moore and Penrose
+    # a generalized inverse, but not the Moore-Penrose inverse
     from_pinv = _deviation(dependent.G, np.linalg.pinv(dependent.H, rcond=1e-10))
     same = _deviation(full.G, np.linalg.pinv(full.H))
     made.append(
@@ -121,7 +121,7 @@ def _corollaries(full: Batch, dependent: Batch) -> list[Claim]:
     )
     K = np.linalg.pinv(dependent.H[:, : ROWS[0]])
     I_KH = np.eye(N) - K @ dependent.H[:, : ROWS[0]] * 1.0
-    # any K that is not orthogonal shows what the star does
+    # any K that is not orthogonal shows the effect of the star
     tilted = I_KH + 0.1 * np.eye(N)[:, ::-1] @ I_KH
     symmetric = _deviation(tilted @ _transposed(tilted), _transposed(tilted @ _transposed(tilted)))
     literal = _deviation(tilted @ tilted, _transposed(tilted @ tilted))
@@ -140,7 +140,7 @@ def _corollaries(full: Batch, dependent: Batch) -> list[Claim]:
 
 
 def _priority(x: Batch) -> Claim:
-    # what each way leaves of the level that must not give way
+    # the residual of the level with priority, for each method
     lower = np.einsum("kij,kj->ki", x.A[:, : ROWS[0]], x.acceleration) - x.b[:, : ROWS[0]]
     at_once = np.einsum("kij,kj->ki", x.A[:, : ROWS[0]], one_shot(x)) - x.b[:, : ROWS[0]]
     kept, lost = float(np.abs(lower).max()), float(np.abs(at_once).max(axis=1).min())
@@ -167,7 +167,7 @@ def _clearances(problems) -> tuple[list[Claim], Chart]:
             :, :, 0
         ]
         mean, P = kalman(x, r)
-        relative = max(1.0, 1e-4 / r)  # the condition of both textbook forms grows like 1/r
+        relative = max(1.0, 1e-4 / r)  # the condition number of both textbook forms grows like 1/r
         worst_filter = max(
             worst_filter,
             _deviation(x.acceleration, mean) / relative,
@@ -175,7 +175,7 @@ def _clearances(problems) -> tuple[list[Claim], Chart]:
         )
         worst_stiff = max(worst_stiff, _deviation(x.acceleration, penalty) / relative)
         distances.append(np.median(np.linalg.norm(x.acceleration - rigid.acceleration, axis=1)))
-    # from two small clearances, where the limit has set in
+    # from two small clearances, in the asymptotic range
     slope = float(np.log(distances[-3] / distances[-1]) / np.log(CLEARANCES[-3] / CLEARANCES[-1]))
     made = [
         _equal(
@@ -217,13 +217,13 @@ def _clearances(problems) -> tuple[list[Claim], Chart]:
 
 
 def _singular() -> Claim:
-    """(3.4) with two coordinates that have no mass, held by the rows."""
+    """(3.4) with two massless coordinates that the rows determine."""
     x = draw(dependent=False)
     one = model(singular_mass=True)
     worst = 0.0
     for k in range(5):
         M = x["M"][k].copy()
-        # two coordinates without mass
+        # two massless coordinates
         M[-2:], M[:, -2:] = 0.0, 0.0
         p = {"M": M, "f": x["f"][k], "A": x["A"][k], "b": x["b"][k]}
         ours = enforce(one, np.zeros(N), np.zeros(N), params=p).acceleration

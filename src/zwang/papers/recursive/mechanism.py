@@ -23,7 +23,7 @@ def claims() -> tuple[list[Claim], list[Grid], list[Chart]]:
     at_once = motion(model, example.q0, example.v0)
     assembly = assembly_of(model)
     assert assembly is not None
-    # modules that are not assembled from others
+    # modules without submodules
     leaves = [node for node in assembly.top.walk() if not node.modules]
     free = [level.degrees_of_freedom for level in found.levels]
     deviation = float(np.abs(top.acceleration - at_once.acceleration).max())
@@ -34,7 +34,7 @@ def claims() -> tuple[list[Claim], list[Grid], list[Chart]]:
     )
     A2 = np.asarray(top.levels[1].matrix)
     chain = np.array([name.partition(".")[0] for name in model.system.velocities])
-    # rows that would couple two chains
+    # rows that couple two chains
     across = sum(len(set(chain[row != 0])) > 1 for row in A2)
     made = [
         Claim(
@@ -82,7 +82,7 @@ def claims() -> tuple[list[Claim], list[Grid], list[Chart]]:
 
 
 def _grids(found, top, across_x: int) -> list[Grid]:
-    """Levels, modules, and the start level by level."""
+    """Levels, modules, and the initial state level by level."""
     rows = [
         (
             str(r),

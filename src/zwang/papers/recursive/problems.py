@@ -1,5 +1,5 @@
-"""Random problems in three levels, one row of the second dependent on the first if asked for, all
-solved in one program.
+"""Random problems in three levels, optionally with one row of the second level dependent on the
+first, all solved in one program.
 """
 
 from __future__ import annotations
@@ -46,15 +46,13 @@ class Batch:
 
 
 def draw(*, dependent: bool, contradictory: bool = False) -> dict[str, np.ndarray]:
-    """M, f, A, b of `PROBLEMS` problems; rows that depend on others agree with them unless
-    contradictory.
-    """
+    """M, f, A, b of `PROBLEMS` problems. Dependent rows are consistent unless `contradictory`."""
     random = np.random.default_rng(SEED)
     root = random.standard_normal((PROBLEMS, N, N))
     A = random.standard_normal((PROBLEMS, sum(ROWS), N))
     b = random.standard_normal((PROBLEMS, sum(ROWS)))
     if dependent:
-        # a row of the second level that follows from the first
+        # a row of the second level that depends on the first
         A[:, 3] = A[:, 0] + A[:, 1]
         b[:, 3] = b[:, 0] + b[:, 1] + contradictory
     return {
@@ -87,8 +85,8 @@ def model(**options) -> Model:
 
 
 def solved(problems: dict[str, np.ndarray], clearance: float | None = None) -> Batch:
-    """All problems by the recursion, one level after the other, with the same clearance r I of
-    every row, or none.
+    """All problems solved by the recursion, one level after the other, with the same clearance r I
+    for every row, or none.
     """
     one, rest = model(), jnp.zeros(N)
 
@@ -133,17 +131,17 @@ def one_shot(x: Batch, rows: slice = slice(None)) -> np.ndarray:
 
 
 def kalman(x: Batch, clearance: float) -> tuple[np.ndarray, np.ndarray]:
-    """A Kalman filter of a static state, as textbooks have it: state v̇ with prior mean M⁻¹f and
-    covariance M⁻¹, one row a measurement.
+    """The textbook Kalman filter of a static state: state v̇ with prior mean M⁻¹f and covariance
+    M⁻¹; each row is a measurement.
 
-    Returns mean and covariance after all rows. It shares nothing with the recursion: no weights, no
-    pseudoinverse, row by row.
+    Returns mean and covariance after all rows. It is independent of the recursion: it processes row
+    by row, without weights and without a pseudoinverse.
     """
     mean, P = np.linalg.solve(x.M, x.f[:, :, None])[:, :, 0], np.linalg.inv(x.M)
     for i in range(x.A.shape[1]):
         h = x.A[:, i]
         Ph = np.einsum("kij,kj->ki", P, h)
-        # one measurement at a time, so that the filter inverts numbers and no matrices
+        # one measurement at a time, so that the filter inverts numbers, not matrices
         S = np.einsum("ki,ki->k", h, Ph) + clearance
         gain = Ph / S[:, None]
         mean = mean + gain * (x.b[:, i] - np.einsum("ki,ki->k", h, mean))[:, None]

@@ -17,14 +17,16 @@ from zwang.papers.misprint import largest, short
 from zwang.papers.recursive.problems import ROWS, N, model
 
 SAME_PROJECTOR = 1e-10
-"""Projectors of random matrices, whose condition is some thousands at most."""
+"""Largest difference of projectors that count as equal, for random matrices with a condition number
+of at most some thousands.
+"""
 MATRICES = 100
 ORDERS = (2, 3)
-"""Of the variables, k."""
+"""Orders k of the variables."""
 
 
 def claims() -> list[Claim]:
-    """All of them, in the paper's order."""
+    """All claims, in the paper's order."""
     return [_orders(), *_projectors(), _composed(), _covariance()]
 
 
@@ -39,7 +41,7 @@ def matrices(random, rows: int) -> np.ndarray:
 
 
 def onto_kernel(S: np.ndarray, A: np.ndarray) -> float:
-    """The distance of the image of S from the kernel of A, by their orthogonal projectors."""
+    """The distance between the image of S and the kernel of A, by their orthogonal projectors."""
     return largest(projector(scipy.linalg.orth(S, rcond=1e-9)) - kernel(A))
 
 
@@ -59,7 +61,7 @@ def operators(random, A: np.ndarray) -> dict[str, np.ndarray]:
     any_matrix = random.normal(size=plus.shape)
     one = plus + any_matrix - plus @ A @ any_matrix @ A @ plus
     one_four = plus + any_matrix @ (np.eye(len(A)) - A @ plus)
-    # a matrix that is not orthonormal spans the kernel as well
+    # a basis of the kernel that is not orthonormal
     Z = scipy.linalg.null_space(A, rcond=1e-9)
     Z = Z @ random.normal(size=(Z.shape[1], Z.shape[1]))
     rows = orthonormal(A)
@@ -72,11 +74,11 @@ def operators(random, A: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def orthonormal(A: np.ndarray) -> np.ndarray:
-    """The rows of A orthonormalized one after another, without those that depend on others."""
+    """The rows of A, orthonormalized one after another, without dependent rows."""
     found = np.zeros((0, A.shape[1]))
     for row in A:
         rest = row
-        for _ in range(2):  # again, for what round-off left
+        for _ in range(2):  # twice, to remove round-off
             rest = rest - found.T @ (found @ rest)
         if np.linalg.norm(rest) > 1e-9 * np.linalg.norm(row):
             found = np.vstack([found, rest / np.linalg.norm(rest)])
@@ -129,7 +131,7 @@ def _composed() -> Claim:
     for k in range(MATRICES // 4):
         lower, added = matrices(random, 2), random.normal(size=(2, N))
         if k % 2:
-            added[1] = lower[0] - added[0]  # it depends on the level below
+            added[1] = lower[0] - added[0]  # this row depends on the level below
         whole = np.vstack([lower, added])
         for S in operators(random, lower).values():
             for C in operators(random, added @ S).values():
@@ -166,7 +168,7 @@ def _covariance() -> Claim:
         noise = {f"level {i}": R for i, R in enumerate(blocks, start=1)}
         top = enforce(one, np.zeros(N), np.zeros(N), params=p, clearance=noise)
         R = np.asarray(scipy.linalg.block_diag(*blocks))
-        # the same at once: information of all rows together
+        # the same in one step: the information of all rows together
         stiff = p["M"] + p["A"].T @ np.linalg.solve(R, p["A"])
         right = p["f"] + p["A"].T @ np.linalg.solve(R, p["b"])
         worst = max(
@@ -189,7 +191,7 @@ def _covariance() -> Claim:
 
 
 def _orders() -> Claim:
-    """A point on a circle, whose relation is differentiated k times."""
+    """A point on a circle, with a constraint that is differentiated k times."""
     worst = [_off(k) for k in ORDERS]
     return Claim(
         "section 2, (2.2), order k",
@@ -203,7 +205,7 @@ def _orders() -> Claim:
 
 
 def _off(order: int) -> float:
-    """How far the true k-th derivatives are from the row, over k!."""
+    """Residual of the row for the true k-th derivatives, divided by k!."""
     circle = Relation(lambda x, t, p: x["x"][0] ** 2 + x["y"][0] ** 2 - 1, name="circle")
     one = HigherOrder(
         {"x": order, "y": order},

@@ -1,10 +1,10 @@
 """Review of the Udwadia-Kalaba approach: constraints, pseudoinverse, and three systems.
 
-| file | what |
+| file | content |
 |---|---|
 | `basics.py` | kinds of constraints, Lemma 1, Examples 2-4; Propositions 1-5 |
-| `comparison.py` | section 6: Newton and Euler, Lagrange, Kane |
-| `misprints.py` | equations that are printed wrongly, measured |
+| `comparison.py` | section 6: comparison with Newton and Euler, Lagrange, and Kane |
+| `misprints.py` | misprinted equations with their errors |
 | `spiral.py` | the particle on a logarithmic spiral, eq. (51)-(59), Figures 2-5 |
 | `gathering.py` | the swarm of five robots, eq. (60)-(65), Figures 7 and 8 |
 | `arm.py` | the flexible-joint arm, eq. (66)-(72), Figures 10 and 11 |

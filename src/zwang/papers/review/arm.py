@@ -1,5 +1,5 @@
-"""The flexible-joint arm: five readings of its control, of which two do what the paper shows, and a
-servo of degree three.
+"""The flexible-joint arm: five interpretations of its control, two of which reproduce the paper,
+and a servo of relative degree three.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ READINGS = {
     "link_K(q1-q2)": (1.0, 1.0, 1.0),
     "virtual_Kq2": (1.0, 0.0, 0.0),
 }
-"""Reading → u acts on the links (else on the motors), F^c knows the spring's other end, the links
-feel it.
+"""Interpretation → three flags: u acts on the links (otherwise on the motors); F^c includes the
+angle at the other end of the spring; this angle acts on the links.
 """
 WORDS = {
     "literal_motor": "u on the motors, as eq. (66) has it",
@@ -40,7 +40,7 @@ FALLS = ("link_K(q1-q2)", "virtual_Kq2")
 GAINS = (1.0, 2.0, 5.0)
 """P⁻¹ [1/s]."""
 DECAY = 5.0
-"""Poles of the servo of relative degree three are at minus this [1/s]."""
+"""Decay rate: all poles of the servo of relative degree three are at −DECAY [1/s]."""
 START = np.array([0, 0, 0, 0, 1, -0.1, 0, 0])
 TIMES = np.linspace(0, 5, 201)
 AGREES = 1e-9
@@ -48,8 +48,8 @@ AGREES = 1e-9
 
 @functools.cache
 def arm() -> Model:
-    """The links alone, on springs to ends that are held at p["far"], with the constraint as one
-    that nature enforces.
+    """The links only, on springs with ends fixed at p["far"], and with the constraint as a passive
+    one.
     """
     plant, params = _plant().system, _plant().params
 
@@ -88,7 +88,7 @@ def paper_control(x, gain, knows):
 
 
 def rate_of(x, gain, reading):
-    """ẋ of the arm with motors when the paper's u is applied in one of the readings."""
+    """ẋ of the arm with motors under the paper's u in one of the interpretations."""
     on_links, knows, felt = reading
     u = paper_control(x, gain, knows)
     q, v, p = x[:4], x[4:], _plant().params
@@ -98,15 +98,15 @@ def rate_of(x, gain, reading):
 
 
 def histories(gains=GAINS, times=TIMES) -> dict[tuple[str, float], np.ndarray]:
-    """x(t) by reading and gain, shape (times, 8), all integrated together by DOP853."""
+    """x(t) by interpretation and gain, shape (times, 8), all integrated together by DOP853."""
     cases = [(name, gain) for name in READINGS for gain in gains]
     readings, values = (
         np.array([READINGS[name] for name, _ in cases]),
         np.array([gain for _, gain in cases]),
     )
-    arm()  # built outside of the traced function
+    arm()  # built outside the traced function
     slope = jax.jit(jax.vmap(rate_of))
-    # by another integrator than ours, as it is an independent check
+    # by an integrator of SciPy, as an independent check
     run = solve_ivp(
         lambda t, x: np.asarray(slope(x.reshape(-1, 8), values, readings)).ravel(),
         (0, times[-1]),
@@ -120,8 +120,8 @@ def histories(gains=GAINS, times=TIMES) -> dict[tuple[str, float], np.ndarray]:
 
 
 def growth() -> float:
-    """Largest real part of the eigenvalues of the literal reading at rest, the least of those over
-    `GAINS` [1/s].
+    """The largest real part of the eigenvalues of the literal interpretation at rest; the least of
+    these over `GAINS` [1/s].
     """
     arm()
     jacobian = jax.jit(
@@ -197,9 +197,9 @@ def _readings(beta: dict) -> list[Claim]:
 
 
 def _degree_three(servo: np.ndarray, rate: float) -> Claim:
-    """(s + r)³ β = 0 from the β, β̇, β̈ of the start, which are those of the free arm."""
+    """(s + r)³ β = 0 from the initial β, β̇, β̈, which are those of the free arm."""
     slope = _free_derivatives()
-    # coefficients of exp(−rt) (c₀ + c₁t + c₂t²) from the start and its two derivatives
+    # coefficients of exp(−rt) (c₀ + c₁t + c₂t²) from the initial value and two derivatives
     c = np.array([0.9, slope[0] + rate * 0.9, (slope[1] + 2 * rate * slope[0] + rate**2 * 0.9) / 2])
     exact = np.exp(-rate * TIMES) * (c[0] + c[1] * TIMES + c[2] * TIMES**2)
     off = float(abs(servo - exact).max())

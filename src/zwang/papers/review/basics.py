@@ -1,4 +1,4 @@
-"""Kinds of constraints by Frobenius's condition, of which Lemma 1 is the case of three coordinates;
+"""Kinds of constraints by Frobenius's condition, with Lemma 1 as the case of three coordinates;
 Propositions 1-5.
 """
 
@@ -19,7 +19,7 @@ from zwang.equations.system import System
 from zwang.papers.claim import Claim, Part, Verdict, compared
 
 POINT, RATE = np.array([0.3, -0.7, 1.1]), np.array([0.5, 0.2, -0.4])
-"""Where Examples 2-4 are looked at: any place without zeros."""
+"""Point and velocity at which Examples 2-4 are evaluated; arbitrary, without zeros."""
 EXACT = 1e-13
 """Round-off of a few products of numbers of order one."""
 
@@ -30,7 +30,7 @@ def frobenius(form: Callable, at) -> float:
 
     Args:
         form: x → coefficients ω, both of shape (n,); time may be one of the coordinates.
-        at: place, shape (n,).
+        at: point, shape (n,).
     """
     at = jnp.asarray(at, float)
     w, d = np.asarray(form(at)), np.asarray(jax.jacfwd(form)(at))
@@ -64,8 +64,8 @@ EXAMPLES = {
         -2 * RATE[1] * RATE[2],
     ),
 }
-"""Place → coefficients of (dx, dy, dz, dt), whether it is holonomic, whether scleronomic, its
-second-order form and b there.
+"""Place in the paper → coefficients of (dx, dy, dz, dt), True if holonomic, True if scleronomic,
+its second-order form, and b at the point.
 """
 
 
@@ -74,14 +74,14 @@ def reproduced() -> Part:
     claims = []
     for place, (form, holonomic, timeless, second, b) in EXAMPLES.items():
         claims += [kind_of(place, form, holonomic, timeless), _standard(place, form, second, b)]
-    # which is exact only where r is in the range of C
+    # Proximal is exact only if r is in the range of C
     methods = [kind for kind in ALL_PSEUDOINVERSES if kind is not Proximal]
     return Part([*claims, value_of_lemma_1(), *propositions(methods)])
 
 
 def kind_of(place: str, form: Callable, holonomic: bool, timeless: bool) -> Claim:
     """Scleronomic, rheonomic or nonholonomic, from the form alone."""
-    # one point decides, as the examples are polynomials without zeros there
+    # one point is sufficient, because the examples are polynomials without zeros there
     at = np.append(POINT, 0.4)
     found = frobenius(form, at)
     no_time = float(form(at)[3]) == 0 and not np.any(jax.jacfwd(form)(at)[:, 3])
@@ -100,7 +100,7 @@ def kind_of(place: str, form: Callable, holonomic: bool, timeless: bool) -> Clai
 
 
 def _standard(place: str, form: Callable, second: str, b: float) -> Claim:
-    """A and b from the library beside the printed ones."""
+    """A and b of the library compared with the printed ones."""
     system = System(3, lambda q, t, p: jnp.ones(3), lambda q, v, t, p: jnp.zeros(3))
     constraint = Nonholonomic(lambda q, v, t, p: form(jnp.append(q, t)) @ jnp.append(v, 1.0))
     dynamics = Model(system, [constraint]).dynamics()
@@ -135,10 +135,10 @@ def value_of_lemma_1() -> Claim:
 
 
 def propositions(methods: Sequence[type[AbstractPseudoinverse]]) -> list[Claim]:
-    """Propositions 1-5 and Penrose's conditions by these methods."""
+    """Propositions 1-5 and Penrose's conditions for given methods."""
     random = np.random.default_rng(0)
     a, B, C = random.normal(size=(1, 5)), random.normal(size=(2, 4)), random.normal(size=(3, 2))
-    # rank one, where methods that need full rank fail
+    # a matrix of rank one, for which methods that need full rank fail
     deficient = np.outer(random.normal(size=4), random.normal(size=3))
     block = np.block([[B, np.zeros((2, 2))], [np.zeros((3, 4)), C]])
     facts = {

@@ -1,5 +1,5 @@
-"""Section 6: the Udwadia-Kalaba equation beside those of Newton and Euler, Lagrange, and Kane, on a
-rigid body of particles, a bead on a hoop that turns, and a sleigh.
+"""Section 6: the Udwadia-Kalaba equation compared with those of Newton and Euler, Lagrange, and
+Kane, for a rigid body of particles, a bead on a rotating hoop, and a sleigh.
 """
 
 from __future__ import annotations
@@ -20,15 +20,17 @@ from zwang.papers.claim import Claim, Part, Verdict, compared
 from zwang.papers.misprint import largest, short
 
 EQUAL = 1e-11
-"""Accelerations of order ten that come out of matrices of condition a hundred."""
+"""Largest difference that counts as equal, for accelerations of order ten from matrices with a
+condition number of about a hundred.
+"""
 PARTICLES = 5
 MASS, GRAVITY = 1.5, 9.81
 SPIN = 3.0
-"""Speed of the hoop [rad/s]."""
+"""Angular velocity of the hoop [rad/s]."""
 
 
 def reproduced() -> Part:
-    """Section 6, each method's acceleration beside ours."""
+    """Section 6: the acceleration of each method compared with ours."""
     return Part([*_newton_euler(), *_lagrange(), _kane()])
 
 
@@ -36,9 +38,10 @@ class Body(NamedTuple):
     """A rigid body and its motion, about one of its points P.
 
     Attributes:
-        mass, center, inertia: m, c from P, and the inertia about the center.
-        acceleration, omega, alpha: of P, and of the body.
-        loads: force and moment about P that this motion needs, by particles, shape (6,).
+        mass, center, inertia: m, c relative to P, and the inertia about the center.
+        acceleration, omega, alpha: the acceleration of P, and the angular velocity and
+            acceleration.
+        loads: force and moment about P required for this motion, summed over particles, shape (6,).
     """
 
     mass: float
@@ -51,7 +54,7 @@ class Body(NamedTuple):
 
 
 def body() -> Body:
-    """A body of particles that moves in some way, its loads added up particle by particle."""
+    """A body of particles in a general motion, with its loads summed over the particles."""
     m, r, _ = _particles()
     a, omega, alpha = np.array([[0.4, -1.1, 0.7], [0.9, -0.5, 1.3], [-0.6, 0.8, 0.2]])
     each = m[:, None] * (a + np.cross(alpha, r) + np.cross(omega, np.cross(omega, r)))
@@ -61,7 +64,9 @@ def body() -> Body:
 
 
 def _particles() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Masses, places from P, which is the first of them, and forces, of five particles."""
+    """Masses, positions relative to P, which is the first particle, and forces of five
+    particles.
+    """
     random = np.random.default_rng(37)
     r = random.normal(size=(PARTICLES, 3))
     return random.uniform(0.5, 2, PARTICLES), r - r[0], random.normal(size=(PARTICLES, 3))
@@ -72,7 +77,7 @@ def _inertia(m, r) -> np.ndarray:
 
 
 def _newton_euler() -> list[Claim]:
-    """Section 6.1: distances of particles as constraints, beside eq. (37) put right."""
+    """Section 6.1: distances of particles as constraints, compared with the corrected eq. (37)."""
     from zwang.papers.review.misprints import newton_euler
 
     m, r, forces = _particles()
@@ -123,8 +128,8 @@ def _newton_euler() -> list[Claim]:
 
 @functools.cache
 def _bead() -> tuple[Model, np.ndarray, np.ndarray]:
-    """A bead on a hoop that turns, in axes that turn with it, so that T has all terms of eq. (47);
-    the hoop is given twice.
+    """A bead on a rotating hoop in rotating axes, so that T has all terms of eq. (47); the
+    constraint of the hoop is given twice.
     """
 
     def force(q, v, t, p):
@@ -140,7 +145,7 @@ def _bead() -> tuple[Model, np.ndarray, np.ndarray]:
 
 
 def kinetic(q, v) -> jax.Array:
-    """T of the bead with its parts M, N and P of eq. (47)."""
+    """T of the bead with the parts M, N and P of eq. (47)."""
     carried = SPIN * jnp.stack([-q[1], q[0], 0.0])
     return 0.5 * MASS * (v @ v) + MASS * carried @ v + 0.5 * MASS * carried @ carried
 
@@ -203,7 +208,7 @@ def _lagrange() -> list[Claim]:
 
 
 def _kane() -> Claim:
-    """Section 6.3: a sleigh with the generalized speeds forward and turning."""
+    """Section 6.3: a sleigh, with its forward speed and its rate of turn as generalized speeds."""
     m, I, a = 2.0, 0.7, 0.4
     pull = np.array([0.3, -0.8, 0.5])
 

@@ -1,5 +1,5 @@
-"""The swarm: the printed law asks for β̇ = 0, which keeps ‖β‖; two readings make it, or what it may
-stand for, fall.
+"""The swarm: the printed law requires β̇ = 0, which keeps ‖β‖ constant; with two other
+interpretations it decreases.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from zwang.papers.drawing import curves
 from zwang.simulation.results import Run
 
 GATHERED = 0.01
-"""‖β‖ [m/s] that the paper says is reached."""
+"""‖β‖ that is reached according to the paper [m/s]."""
 PULL = 2.0
 """k of b = φ − k β [1/s]."""
 ERROR_KEPT = 1e-8
-"""Deviations that count as none: ten seconds at rtol 1e-10, of values up to 57."""
+"""Deviations that count as zero: ten seconds at rtol 1e-10, for values up to 57."""
 
 
 def reproduced() -> Part:
@@ -62,7 +62,7 @@ def _run(start: str, pull: float, **when) -> Run:
 def _claims(
     rest: Run, scattered: Run, pulled: Run, consistent: Run, slopes: np.ndarray
 ) -> list[Claim]:
-    # the printed law keeps the error as it is: what changes is that of the integrator
+    # the printed law keeps the error constant, so a change is the error of the integrator
     kept = max(float(np.ptp(error(run))) for run in (rest, scattered))
     moved = float(np.abs(rest.q[-1] - rest.q[0]).max())
     printed = Claim(
@@ -99,11 +99,11 @@ def _claims(
         meaning,
         Verdict.CORRECTED,
     )
-    # about their own center, which the law leaves where it is
+    # relative to their center, which the law keeps fixed
     places = consistent.q[-1].reshape(5, 2)
     radius = np.linalg.norm(places - places.mean(axis=0), axis=1)
     off = float(np.abs(radius - PENTAGON).max())
-    # the distance of a robot from itself is no collision
+    # the distance of a robot from itself does not count
     apart = np.linalg.norm(
         consistent.q.reshape(-1, 5, 1, 2) - consistent.q.reshape(-1, 1, 5, 2), axis=-1
     ) + 9 * np.eye(5)

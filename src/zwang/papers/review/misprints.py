@@ -1,5 +1,5 @@
-"""Equations that are printed wrongly, each measured: on a rigid body made of particles, on Example
-3, and on the arm with unequal links.
+"""Misprinted equations with their errors: for a rigid body of particles, for Example 3, and for the
+arm with unequal links.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ UNEQUAL = {
     "inertia": np.array([0.9, 1.2]),
     "stiffness": np.array([2.0, 3.0]),
 }
-"""Of the arm; the paper's links are equal and its K is the identity, which hides misprints."""
+"""Parameters of the arm; the paper's links are equal and its K is the identity, which hides
+misprints.
+"""
 ANGLES, RATES = np.array([0.4, -0.9]), np.array([0.7, -0.3])
 
 
@@ -29,12 +31,14 @@ def reproduced() -> Part:
 
 
 def misprints() -> list[Misprint]:
-    """All that a number can show, in the paper's order."""
+    """All misprints that a number can show, in the paper's order."""
     return [_rows(), *_newton_euler(), _sign(), _coriolis(), _spring()]
 
 
 def _rows() -> Misprint:
-    """Eq. (18) for the two relations of eq. (55) and a third coordinate that they leave alone."""
+    """Eq. (18) for the two constraints of eq. (55), with a third coordinate that they do not
+    contain.
+    """
     A = np.array([[1.0, -0.1 * np.exp(3.0), 0.0], [0.0, 1.0, 0.0]])
     acceleration = np.array([0.01 * np.exp(3.0), 0.0, 0.4])
     return Misprint(
@@ -53,7 +57,7 @@ def newton_euler(x: Body, coupling: float, *, turning: bool) -> np.ndarray:
     Args:
         x: the body with its motion.
         coupling: sign of m [c]× in the second row.
-        turning: whether the first row has [ω]×[ω]× c, or [c]×[c]× c as printed.
+        turning: True if the first row contains [ω]×[ω]× c, False for [c]×[c]× c as printed.
     """
     c, omega = skew(x.center), skew(x.omega)
     about = x.inertia - x.mass * c @ c
@@ -95,10 +99,10 @@ def _newton_euler() -> list[Misprint]:
 
 
 def _sign() -> Misprint:
-    """Eq. (40) beside (22) for Example 3, ẋ + 2y ẏ + ż − 1 = 0."""
+    """Eq. (40) compared with (22) for Example 3, ẋ + 2y ẏ + ż − 1 = 0."""
     y = -0.7
     A, c = np.array([[1.0, 2 * y, 1.0]]), np.array([-1.0])
-    rate = np.array([0.5, 0.2, 1 - 0.5 - 2 * y * 0.2])  # obeys eq. (14)
+    rate = np.array([0.5, 0.2, 1 - 0.5 - 2 * y * 0.2])  # satisfies eq. (14)
     return Misprint(
         "eq. (40)",
         "eq. (22) in matrix form, for Example 3",
@@ -117,7 +121,7 @@ def _arm() -> tuple:
     potential = system.potential
 
     def lagrangian(q, v):
-        both = jnp.concatenate([q, q])  # motors that turn with the links: the springs are not in it
+        both = jnp.concatenate([q, q])  # motors rotate with the links: no spring force
         D = system.mass_matrix(both, 0.0, p)[:2, :2]
         return 0.5 * v @ D @ v - potential(both, 0.0, p)
 
@@ -128,7 +132,7 @@ def _arm() -> tuple:
 
 
 def printed_bias(p, own_mass: float) -> np.ndarray:
-    """`C q̇₁ + G` by eq. (67), (68), term by term, with this mass in c₁₁."""
+    """`C q̇₁ + G` by eq. (67), (68), term by term, with a given mass in c₁₁."""
     (m1, m2), (c1, c2) = p["mass"], p["center"]
     l, g, (a, b) = float(p["length"]), float(p["gravity"]), ANGLES
     h = l * c2 * np.sin(b)
@@ -152,7 +156,7 @@ def _coriolis() -> Misprint:
 
 
 def _spring() -> Misprint:
-    """Eq. (71) as a force on links whose springs are held at zero, which must keep A q̈₁ = 0."""
+    """Eq. (71) as a force on links with springs fixed at zero, which must satisfy A q̈₁ = 0."""
     p, D, bias = _arm()
     A, K = np.ones((1, 2)), np.diag(p["stiffness"])
     size, axes = np.linalg.eigh(D)

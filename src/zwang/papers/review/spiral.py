@@ -1,4 +1,4 @@
-"""The particle on a logarithmic spiral: all its errors are those of the integrator, and they grow
+"""The particle on a logarithmic spiral: all its errors come from the integrator, and they grow
 linearly.
 """
 
@@ -28,17 +28,19 @@ SETTINGS = {
     "RK45, rtol 1e-10": {"method": "RK45", "rtol": 1e-10, "atol": 1e-12},
     "DOP853, rtol 1e-13": {"method": "DOP853", "rtol": 1e-13, "atol": 1e-14},
 }
-"""Integrations of eq. (57), which is not stabilized."""
+"""Integrators for eq. (57), which is not stabilized."""
 PROJECTED = "zwang's default, rtol 1e-10"
 VERY_SMALL = 0.01
-"""Share of the start that shows as nothing in a figure."""
+"""Fraction of the initial value that is invisible in a figure."""
 CLOSED_FORM = 1e-12
 """Round-off of values up to 30."""
 
 
 @dataclasses.dataclass(frozen=True)
 class History:
-    """States (r, θ, ṙ, θ̇) of one integration, shape (k, 4), and calls of its right-hand side."""
+    """States (r, θ, ṙ, θ̇) of one integration, shape (k, 4), and number of calls of its right-hand
+    side.
+    """
 
     t: np.ndarray
     y: np.ndarray
@@ -76,14 +78,13 @@ def _histories(example: Example) -> dict[str, History]:
         )
         found[name] = History(run.t, run.y.T, run.nfev)
     run = example.run()
-    # Dopri8 has 12 stages
-    # rejected steps count like accepted ones
+    # Dopri8 has 12 stages; rejected steps count like accepted ones
     calls = 12 * (int(run.attrs["steps_accepted"]) + int(run.attrs["steps_rejected"]))
     return {**found, PROJECTED: History(np.asarray(run.steps.t), np.asarray(run.steps.y), calls)}
 
 
 def _errors(histories: dict[str, History]) -> list[Claim]:
-    """Figure 5 and what the text says of it."""
+    """Figure 5 and the statements of the text about it."""
     made, first = [], histories[ODE45].errors[0].max()
     ends = [histories[name].errors[0].max() for name in SETTINGS if name != ODE45]
     made.append(
@@ -97,7 +98,7 @@ def _errors(histories: dict[str, History]) -> list[Claim]:
         )
     )
     t, e = histories[ODE45].t, histories[ODE45].errors[0]
-    # once the start has died away
+    # after the initial transient
     power = float(np.polyfit(np.log(t[t > 3]), np.log(e[t > 3]), 1)[0])
     made.append(
         Claim(
@@ -142,7 +143,9 @@ def _exact(example: Example) -> list[Claim]:
 
 
 def _masses(example: Example) -> list[Claim]:
-    """Eq. (9) has a mass matrix that is right as long as nothing is free to move."""
+    """The mass matrix of eq. (9) gives right results only as long as no degree of freedom
+    remains.
+    """
     model = example.model
 
     def printed_force(q, v, t, p):
@@ -153,7 +156,7 @@ def _masses(example: Example) -> list[Claim]:
         2, lambda q, t, p: p["mass"] * jnp.ones(2), printed_force, coordinates=["r", "theta"]
     )
     differ = {}
-    # with no freedom left any positive mass gives the right motion, which hides the error
+    # without a degree of freedom, every positive mass gives the right motion, which hides the error
     for what, rows in (("both constraints", 2), ("the spiral alone", 1)):
         members = model.constraints.members[:rows]
         right, wrong = (

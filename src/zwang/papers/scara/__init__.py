@@ -1,12 +1,12 @@
 """Xu and Liu: a SCARA robot on a helix, by the product of exponentials, with and without
 stabilization.
 
-| file | what |
+| file | content |
 |---|---|
 | `robot.py` | the robot as a chain of screws, in the paper's closed form, and on its path |
-| `misprints.py` | equations that are printed wrongly, measured |
+| `misprints.py` | misprinted equations with their errors |
 | `runs.py` | the runs of the paper, with projection, and with a loose integrator |
-| `claims.py` | what is stated, beside what comes out |
+| `claims.py` | the paper's statements compared with our results |
 | `figures.py` | Figures 2-10 |
 """
 
@@ -26,7 +26,7 @@ RUNS = [
         ("rounded", "left"),
     )
 ]
-"""Starts that are run with and without stabilization."""
+"""Initial states of runs with and without stabilization."""
 
 
 def reproduce(progress: Callable[[float, str], None]) -> Page:

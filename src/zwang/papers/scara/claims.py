@@ -1,4 +1,4 @@
-"""What the paper states, beside what comes out."""
+"""The paper's statements compared with our results."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ PRINTED_ANGLES = np.radians([30.0, 55.0, 24.0])
 PRINTED_ERRORS = {"x": 8e-4, "y": 7e-3, "z": 0.01}
 """Largest displacement errors [m] of the run without stabilization, as printed."""
 LAST_DIGIT = {"x": 0.5e-4, "y": 0.5e-3, "z": 0.5e-3}
-"""Half a unit of a printed number's last digit, or of the one after it where it is a single 1 or 8
-of "about".
+"""Half a unit of the last printed digit, or of the next digit for a single digit 1 or 8 after
+"about".
 """
 FOLLOWS = 1e-11
-"""How far a run may be from the law that its errors follow: the integration error."""
+"""Largest deviation of a run from the law of its errors: the integration error."""
 START_OFF = (0.01, 0.02)
-"""A start that fits but for rounding to whole degrees is off by less [m, rad]."""
+"""Largest error of an initial state that is right except for rounding to whole degrees [m, rad]."""
 
 
 def claims(outcomes: Mapping[str, Outcome], loose: Mapping[float, Outcome]) -> list[Claim]:
@@ -48,7 +48,7 @@ def _number(place: str) -> int:
 
 
 def _equations() -> list[Claim]:
-    """Equations that are right: the largest deviation from an independent value of each."""
+    """Right equations: the largest deviation of each from an independent value."""
     arm, p, at, found = robot.chain(), robot.numbers(), Screws(Q), accelerations()
 
     @jax.jit
@@ -78,7 +78,7 @@ def _equations() -> list[Claim]:
     A, b = robot.equation(Q, V, 0.3, p)
     state = motion(robot.constrained(), Q, V, 0.3)
     root = scipy.linalg.sqrtm(robot.mass_matrix(Q, p))
-    # what the free acceleration misses, from which the paper computes the torques
+    # the constraint residual of the free acceleration, from which the paper computes the torques
     missing = b - A @ np.linalg.solve(robot.mass_matrix(Q, p), robot.forces(Q, V, p))
     torques = root @ np.linalg.pinv(A @ np.linalg.inv(root)) @ missing
     listed = [
@@ -129,7 +129,7 @@ def _equations() -> list[Claim]:
 
 
 def _compared(place: str, what: str, printed: str, off) -> Claim:
-    """A claim that holds where nothing is off by more than `AGREED`."""
+    """A claim that holds if no deviation exceeds `AGREED`."""
     largest = float(np.abs(off).max())
     return Claim(place, what, printed, f"deviation {short(largest)}", compared(largest < AGREED))
 
@@ -196,7 +196,7 @@ def _angles() -> list[Claim]:
     arm = robot.chain()
     robots = zyz_angles(jax.jit(lambda q: arm.tool(q, arm.params))(Q)[:3, :3])
     off = np.abs(np.stack(robots) - [0.0, 0.0, Q[0] + Q[1] + Q[2]]).max()
-    # almost degenerate: φ and γ are lost one by one, and only their sum is determined
+    # almost degenerate: φ and γ are not determined separately, but only their sum
     near = np.asarray(zyz_matrix(0.4, 1e-9, 1.1))
     lost = np.arctan2(near[1, 2], near[0, 2]) + np.arctan2(near[2, 1] + 1e-17, -near[2, 0]) - 1.5
     kept = zyz_angles(jnp.asarray(near))
@@ -270,7 +270,7 @@ def _start() -> list[Claim]:
 
 def _drift(outcomes: Mapping[str, Outcome], loose: Mapping[float, Outcome]) -> list[Claim]:
     run = outcomes["paper, none"]
-    # Φ̈ = 0 keeps the error of the start and its rate
+    # under Φ̈ = 0 the rate of the error is constant
     deviation = np.abs(run.off - runs.predicted(run, stabilized=False)).max()
     made = [
         Claim(
@@ -319,7 +319,7 @@ def _stabilized(outcomes: Mapping[str, Outcome]) -> list[Claim]:
     deviation = np.abs(run.off - runs.predicted(run, stabilized=True)).max()
     ratio = (run.largest / before.largest).max()
     on_path = np.abs(projected.q - runs.theory(projected.t)).max()
-    # from a start on the path, so that nothing but the path needs torque
+    # from an initial state on the path, so that only the path needs torque
     flat = outcomes["exact, Baumgarte"].torques
     constant = max(np.abs(flat[2]).max(), np.abs(flat[3] - 0.5 * 9.81).max())
     return [

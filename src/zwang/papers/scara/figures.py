@@ -1,4 +1,4 @@
-"""Figures 2-10 redrawn, and what is beyond them: the same run by a loose integrator."""
+"""Redrawn Figures 2-10, and in addition the same run with a loose tolerance."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from zwang.plots.data import INK, PALETTE
 from zwang.simulation.results.plot import lines
 
 EXACT = {"color": INK, "dash": (2.2, 3.8), "width": 1.5}
-"""What theory says is drawn over the computed line, dotted."""
+"""Style of theoretical curves: dotted, over the computed line."""
 
 
 def charts(outcomes: Mapping[str, Outcome], loose: Mapping[float, Outcome]) -> list[Chart]:
-    """In the paper's order; those of the start with exact angles and printed speeds."""
+    """The figures in the paper's order, for the initial state with exact angles and printed
+    velocities.
+    """
     free, held = outcomes["paper, none"], outcomes["paper, Baumgarte"]
     return [
         _joints(free, "figure2", "Figure 2: joints without stabilization, and on the path"),

@@ -1,8 +1,8 @@
-"""Equations that are printed wrongly, each as printed and as it should be, measured against what
-both claim to be.
+"""Misprinted equations, as printed and as corrected; the errors of both are measured against an
+independent value.
 
-Everything is evaluated at one state, with the chain's exponentials and adjoints; the truth is the
-closed form (34), its slope, or the Jacobian `g⁻¹ ġ`.
+All equations are evaluated at one state, with the chain's exponentials and adjoints. The true value
+is the closed form (34), its derivative, or the Jacobian `g⁻¹ ġ`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from zwang.papers.misprint import Misprint, largest
 from zwang.papers.scara import robot
 
 Q, V = np.array([0.3, -0.8, 0.5, 0.1]), np.array([0.7, -0.4, 0.2, 0.3])
-"""Any state will do; in this one no angle is special."""
+"""An arbitrary state without special angles."""
 
 
 class Screws:
-    """The paper's quantities at one state, as NumPy arrays; links and joints count from 0."""
+    """The paper's quantities at one state, as NumPy arrays; links and joints are numbered from
+    0.
+    """
 
     def __init__(self, q: np.ndarray):
         arm = robot.chain()
@@ -47,14 +49,14 @@ class Screws:
         return np.linalg.inv(self.Ad(g))
 
     def A(self, i: int, j: int, start: int = 1) -> np.ndarray:
-        """A_ij of eq. (25), its product beginning at joint j + `start`."""
+        """A_ij of eq. (25), with its product starting at joint j + `start`."""
         return np.zeros((6, 6)) if i < j else self.back(self.product(j + start, i))
 
     def bracket(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return np.asarray(self._bracket(a, b))
 
     def reflected(self) -> list[np.ndarray]:
-        """M'_l of eq. (26), put right."""
+        """M'_l of the corrected eq. (26)."""
         back = [self.back(g) for g in self.home]
         return [b.T @ M @ b for b, M in zip(back, self.inertia, strict=True)]
 
@@ -70,7 +72,7 @@ class Screws:
         return M
 
     def mass_slopes(self, *, as_printed: bool) -> np.ndarray:
-        """∂M_ij/∂q_k after eq. (30): the first bracket holds A_ki, printed A_li."""
+        """∂M_ij/∂q_k from eq. (30): the first bracket contains A_ki, printed as A_li."""
         n, xi, reflected = self.n, self.xi, self.reflected()
         A = np.array([[self.A(i, j) for j in range(n)] for i in range(n)])
         slopes = np.zeros((n, n, n))
@@ -83,7 +85,7 @@ class Screws:
         return slopes
 
     def jacobians(self) -> dict[str, np.ndarray]:
-        """The body Jacobian of the last link by eq. (17) and (24), right and as printed."""
+        """The body Jacobian of the last link by eq. (17) and (24), as corrected and as printed."""
         last = self.n - 1
         place = self.product(0, last) @ self.home[last]
         columns = {
@@ -120,7 +122,7 @@ def accelerations() -> dict[str, np.ndarray]:
 
 
 def misprints() -> list[Misprint]:
-    """All that a number can show, in the paper's order."""
+    """All misprints that a number can show, in the paper's order."""
     p, screws = robot.numbers(), Screws(Q)
     A, b = robot.equation(Q, V, 0.0, p)
     found = accelerations()

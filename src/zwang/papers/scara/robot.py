@@ -1,7 +1,7 @@
-"""The robot three times: as a chain of screws, eq. (12)-(33), in the paper's closed form, eq.
+"""The robot in three forms: as a chain of screws, eq. (12)-(33), in the paper's closed form, eq.
 (34)-(36), and on its path, eq. (47)-(54).
 
-The closed forms are NumPy, term by term as printed, and share nothing with the library.
+The closed forms are written in NumPy, term by term as printed, independently of the library.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Z = (0.0, 0.0, 1.0)
 
 @functools.cache
 def member() -> Example:
-    """The gallery's robot with the paper's numbers and gains, started with its printed
+    """The gallery's robot with the paper's parameters and gains, and with its printed initial
     velocities.
     """
     return zwang.gallery.load("scara")
@@ -39,8 +39,8 @@ def numbers() -> Params:
 
 @functools.cache
 def chain() -> OpenChain:
-    """The robot by its joints' twists, eq. (32), (33). Only inertias about the vertical matter; the
-    others are set equal.
+    """The robot in terms of its joint twists, eq. (32), (33). Only inertias about the vertical have
+    an effect; the others are set equal to them.
     """
     p = numbers()
     (l1, l2), (r1, r2) = p["length"], p["center"]
@@ -56,8 +56,8 @@ def chain() -> OpenChain:
 
 @functools.cache
 def passive() -> Model:
-    """The gallery's robot with its path as a constraint of nature, which can be projected onto, in
-    place of one that drives enforce.
+    """The gallery's robot with its path as a passive constraint, which permits projection, in place
+    of a servo constraint.
     """
     model = member().model
     assert isinstance(model.servo, Servo)
@@ -117,7 +117,7 @@ def mass_matrix(q, p: Params) -> np.ndarray:
 
 
 def mass_slopes(q, p: Params) -> np.ndarray:
-    """∂M_ij/∂q_k of eq. (34): only q₂ appears in it."""
+    """∂M_ij/∂q_k of eq. (34), which depends only on q₂."""
     slopes = np.zeros((4, 4, 4))
     slopes[:2, :2, 1] = -constants(p)[2] * np.sin(q[1]) * np.array([[2, 1], [1, 0]])
     return slopes

@@ -1,8 +1,8 @@
-"""The paper's runs: without stabilization, with it, with projection in its place, and with a loose
-integrator.
+"""The paper's runs: without stabilization, with Baumgarte's stabilization, with projection, and
+with a loose tolerance.
 
 without:            Φ̈ = 0,                     Φ(t) = Φ₀ + t Φ̇₀
-Baumgarte, (52):    Φ̈ + α Φ̇ + β Φ = 0,        decays as exp(−αt/2), swings at √(β − α²/4)
+Baumgarte, (52):    Φ̈ + α Φ̇ + β Φ = 0,        decays as exp(−αt/2), oscillates at √(β − α²/4)
 """
 
 from __future__ import annotations
@@ -21,18 +21,17 @@ from zwang.simulation.simulate import simulate
 VELOCITY_GAIN, POSITION_GAIN = 0.5, 200.0
 """Gains of the paper [1/s, 1/s²]."""
 DURATION = 20.0
-"""Length of the runs [s]: the error of 0.01 m in z that the paper prints is reached then."""
+"""Duration of the runs [s], at which the error of z reaches the printed 0.01 m."""
 RUN_SAMPLES = 2001
-"""The errors swing twice a second, and peaks are read off the samples."""
+"""Number of samples: the errors oscillate twice per second, and peaks are read from the samples."""
 RTOL = 1e-11
 """Relative error of a step; the errors of the runs are then below 1e-11."""
 ODE45 = {"method": "RK45", "rtol": 1e-3, "atol": 1e-6, "max_step": DURATION / 10}
-"""Dormand and Prince's pair at the default tolerances of MATLAB's ode45, which has the same pair.
-"""
+"""Settings of MATLAB's ode45: the pair of Dormand and Prince with the default tolerances."""
 FIRST_STEPS = np.geomspace(1e-3, 0.2, 9)
-"""First steps [s] of loose runs: nothing should depend on them, and everything does."""
+"""First steps of runs with a loose tolerance [s]; no result should depend on them, but all do."""
 FREE = 10.0
-"""Start tolerance [dimensionless] that lets projection move a start by as much as it has to."""
+"""Dimensionless start tolerance that permits any correction of the initial state by projection."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Outcome:
         torques: Q_c, shape (4, k).
         off: Φ, shape (4, k): x, y [m], orientation [rad], z [m].
         steps: accepted steps.
-        moved: how far projection moved the start [rad, m], largest entry; 0 without it.
+        moved: largest change of the initial state by projection [rad, m]; 0 without projection.
     """
 
     t: np.ndarray
@@ -62,16 +61,16 @@ class Outcome:
 
 
 def start_of(start: str, elbow: str = "right") -> tuple[np.ndarray, np.ndarray]:
-    """q and v: "paper" has angles on the path and printed velocities, "rounded" printed angles too,
-    "exact" starts on the path.
+    """Initial q and v: "paper" has angles on the path and printed velocities, "rounded" also has
+    printed angles, and "exact" is on the path.
     """
     example = zwang.gallery.load("scara", start=start, elbow=elbow)
     return np.asarray(example.q0), np.asarray(example.v0)
 
 
 def servoed(start: str, elbow: str = "right", *, stabilized: bool) -> Outcome:
-    """The joints' drives enforce the path, eq. (50)-(54), with the paper's gains or none; one
-    program for all starts and gains.
+    """The path as a servo constraint, eq. (50)-(54), with the paper's gains or none; one program
+    for all initial states and gains.
     """
     omega = np.sqrt(POSITION_GAIN) if stabilized else 0.0
     gain = SecondOrder(omega, VELOCITY_GAIN / (2 * omega) if stabilized else 0.0)
@@ -86,7 +85,7 @@ def servoed(start: str, elbow: str = "right", *, stabilized: bool) -> Outcome:
 
 
 def projected(start: str) -> Outcome:
-    """The path as a constraint of nature that is projected onto."""
+    """The path as a passive constraint, with projection."""
     q0, v0 = start_of(start)
     run = simulate(
         robot.passive(),
@@ -103,9 +102,7 @@ def projected(start: str) -> Outcome:
 
 
 def loose(start: str, **settings) -> Outcome:
-    """`A q̈ = b` without stabilization by SciPy, at ode45's default tolerances unless others are
-    given.
-    """
+    """`A q̈ = b` without stabilization by SciPy, by default with the tolerances of ode45."""
     p = robot.numbers()
 
     def rate(t, y):
@@ -120,14 +117,14 @@ def loose(start: str, **settings) -> Outcome:
 
 
 def theory(t: np.ndarray, elbow: str = "right") -> np.ndarray:
-    """Joints of a hand that is on the path, shape (4, k)."""
+    """Joint coordinates for a hand on the path, shape (4, k)."""
     exact = zwang.gallery.load("scara", start="exact", elbow=elbow).exact
     assert exact is not None
     return np.stack(list(exact(t).values()))
 
 
 def predicted(outcome: Outcome, *, stabilized: bool) -> np.ndarray:
-    """Φ(t) from its start, shape (4, k)."""
+    """Φ(t) predicted from its initial value and rate, shape (4, k)."""
     t = outcome.t
     place, rate = (
         x[:, :1] for x in robot.errors(outcome.q[:, :1], outcome.v[:, :1], t[:1], robot.numbers())

@@ -1,12 +1,12 @@
-"""Liu et al.: nonideal constraints, and servo control of systems with too few and with too many
-actuators.
+"""Liu et al.: nonideal constraints, and servo control of underactuated and redundantly actuated
+systems.
 
-| file | what |
+| file | content |
 |---|---|
 | `friction.py` | nonideal constraints (12), (13) on a rough incline and two rough rings |
 | `spring.py` | two masses and a spring, eq. (36)-(47) |
 | `controllable.py` | Theorem 1, and the misprints as claims |
-| `misprints.py` | equations that are printed wrongly, measured |
+| `misprints.py` | misprinted equations with their errors |
 | `chain.py` | the robots' equations as printed, in NumPy |
 | `robots.py` | the coordinated robots, eq. (48)-(71), (A1)-(A4), Figures 3-14 |
 """

@@ -1,4 +1,4 @@
-"""The chain of five links as the paper's equations have it, in NumPy, term by term."""
+"""The paper's equations of the chain of five links, in NumPy, term by term."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SPREAD = {
     "length": 0.7,
     "gravity": 9.8,
 }
-"""Unequal links, so that every coefficient of the appendix counts."""
+"""Unequal links, so that every coefficient of the appendix has an effect."""
 
 
 def appendix(theta, rate, m, inertia, l, g) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -34,8 +34,8 @@ def by_jacobians(theta: np.ndarray, *, own: bool = True, stray: bool = False) ->
 
     Args:
         theta: angles.
-        own: whether column k of link k counts, which the text of eq. (51) sets to zero.
-        stray: whether J_L2⁽⁵⁾ is that of the third joint, as eq. (A1) also prints it.
+        own: True to include column k of link k, which the text of eq. (51) sets to zero.
+        stray: True if J_L2⁽⁵⁾ is that of the third joint, as eq. (A1) also prints it.
     """
     M = np.diag(SPREAD["inertia"]).astype(float) if own else np.zeros((5, 5))
     for k in range(5):

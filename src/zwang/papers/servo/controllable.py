@@ -1,4 +1,6 @@
-"""Theorem 1: when a control can keep a constraint, and all controls that do."""
+"""Theorem 1: the condition under which a control can enforce a constraint, and all such
+controls.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from zwang.papers.servo.misprints import misprints
 
 PROBLEMS = 200
 SHAPES = ((1, 2, 1), (2, 5, 2), (3, 5, 6), (3, 6, 2))
-"""(relations m, coordinates n, controls p): exact, underactuated and redundant ones."""
+"""(constraints m, coordinates n, controls p): exactly, under- and redundantly actuated problems."""
 
 
 def reproduced() -> Part:
@@ -19,14 +21,14 @@ def reproduced() -> Part:
 
 
 def _sufficient() -> Claim:
-    """Random problems that obey Assumption 3, some with dependent relations and controls."""
+    """Random problems that satisfy Assumption 3, some with dependent constraints and controls."""
     random, worst = np.random.default_rng(35), 0.0
     for k in range(PROBLEMS):
         m, n, p = SHAPES[k % len(SHAPES)]
         C, B, a = (random.normal(size=shape) for shape in ((m, n), (n, p), n))
         if k % 3 == 0:
             C[-1] = C[0]
-        b = C @ a + C @ B @ random.normal(size=p)  # which some control reaches
+        b = C @ a + C @ B @ random.normal(size=p)  # some control reaches this b
         worst = max(worst, missed(C, B, a, b, random.normal(size=p)))
     return Claim(
         "Theorem 1, eq. (35)",
@@ -39,7 +41,7 @@ def _sufficient() -> Claim:
 
 
 def _rank_alone() -> Claim:
-    """One control for two relations: the rank is one, and b is out of its reach."""
+    """One control for two constraints: the rank is one, and no control reaches b."""
     C, B, a, b = np.eye(2), np.array([[1.0], [0.0]]), np.zeros(2), np.array([0.0, 1.0])
     left = missed(C, B, a, b, np.zeros(1))
     return Claim(
@@ -53,7 +55,7 @@ def _rank_alone() -> Claim:
 
 
 def _not_necessary() -> Claim:
-    """No control acts on the relation, and the free motion obeys it."""
+    """No control acts on the constraint, and the free motion satisfies it."""
     C, B, a = np.array([[0.0, 1.0]]), np.array([[1.0], [0.0]]), np.array([3.0, 0.5])
     b = C @ a
     left = missed(C, B, a, b, np.ones(1))
@@ -71,7 +73,7 @@ def _not_necessary() -> Claim:
 
 
 def missed(C, B, a, b, s) -> float:
-    """How far C ẍ is from b under u of eq. (35)."""
+    """The residual C ẍ − b under u of eq. (35)."""
     reach = C @ B
     plus = np.linalg.pinv(reach, rcond=1e-10)
     u = plus @ (b - C @ a) + (np.eye(len(s)) - plus @ reach) @ s

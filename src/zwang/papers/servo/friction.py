@@ -1,4 +1,4 @@
-"""Nonideal constraints: friction that depends on the ideal force, where it has closed forms."""
+"""Nonideal constraints: friction that depends on the ideal force, in cases with closed forms."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ CASES = {
     "ring lying flat": ("rough-circle", {}, "speed = v₀/(1 + μ v₀ t/R)"),
 }
 AGREES = 1e-9
-"""Runs at rtol 1e-10 for a few seconds."""
+"""Largest error of runs over a few seconds at rtol 1e-10."""
 
 
 def reproduced() -> Part:
-    """Eq. (12), (13) on the gallery's members."""
+    """Eq. (12), (13) for models of the gallery."""
     claims, charts = [], []
     for what, (name, settings, law) in CASES.items():
         member = zwang.gallery.load(name, **settings)

@@ -1,5 +1,5 @@
-"""Equations that are printed wrongly, each measured at a state of the coordinated robots with
-unequal links, at two masses on a spring, or on random numbers where it is for any system.
+"""Misprinted equations with their errors: at a state of the coordinated robots with unequal links,
+for two masses on a spring, or for random numbers if the equation holds for any system.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from zwang.papers.servo.chain import SPREAD, appendix, by_jacobians, servo_matri
 
 THETA = np.array([0.3, -0.8, 1.2, 2.0, -0.4])
 RATE = np.array([0.5, -0.2, 0.9, 0.1, -0.7])
-"""Any state of the robots will do."""
+"""Rates of an arbitrary state of the robots."""
 BASE = 1.0
 """Length l of eq. (64) [m]."""
 
 
 def misprints() -> list[Misprint]:
-    """All that a number can show, in the paper's order."""
+    """All misprints that a number can show, in the paper's order."""
     return [
         _constraint(),
         *_differentiated(),
@@ -34,7 +34,7 @@ def misprints() -> list[Misprint]:
 
 
 def _constraint() -> Misprint:
-    """Eq. (5), on the hinge of eq. (62)."""
+    """Eq. (5), for the hinge of eq. (62)."""
     example = zwang.gallery.load("coordinated-robots")
     model = example.model.passive
     answer = motion(model, example.q0, 0.1 * RATE, throw=False)
@@ -50,7 +50,7 @@ def _constraint() -> Misprint:
 
 
 def _row(q, t):
-    """A_li and A_l of eq. (18): two relations between three velocities."""
+    """A_li and A_l of eq. (18): two constraints on three velocities."""
     A = jnp.stack(
         [
             jnp.stack([jnp.sin(q[1]), q[2] * t, jnp.cos(q[0])]),
@@ -61,7 +61,7 @@ def _row(q, t):
 
 
 def _differentiated() -> list[Misprint]:
-    """Eq. (19)-(21), along a curve q(t) that has nothing to do with a motion."""
+    """Eq. (19)-(21), along an arbitrary curve q(t)."""
     t, n = 0.4, 3
     path = lambda t: jnp.stack([jnp.sin(t), t**2 + 0.3, jnp.cos(2 * t)])
     rate, second = jax.jacfwd(path), jax.jacfwd(jax.jacfwd(path))
@@ -74,7 +74,7 @@ def _differentiated() -> list[Misprint]:
     A, _ = (np.asarray(x) for x in _row(q, t))
     (A_q, c_q), (A_t, c_t) = jax.jacfwd(_row, 0)(q, t), jax.jacfwd(_row, 1)(q, t)
     A_rate, c_rate = A_q @ v + A_t, c_q @ v + c_t
-    # the sums as printed run over i, and leave k free: the best of all k
+    # the printed sums run over i and leave k undefined; the best k is used
     printed = [
         largest(sum(A_q[:, i, k] for i in range(n)) * v[k] + A_t[:, 0] - A_rate[:, 0])
         for k in range(n)
@@ -155,7 +155,7 @@ def _solutions() -> list[Misprint]:
 
 
 def _stabilized() -> Misprint:
-    """Section III.B: what is to decay is the relation, not its second derivative."""
+    """Section III.B: the constraint must decay, not its second derivative."""
     rate, start, times = 2.0, np.array([0.3, 0.1, -0.2, 0.4]), np.linspace(0, 10, 21)
     decay = np.array([[0, 1], [-(rate**2), -2 * rate]])
     # y of ÿ + 2αẏ + β²y = 0 as the error itself, and as its second derivative
@@ -192,7 +192,7 @@ def _mass_of_spring() -> Misprint:
 
 
 def _robots() -> list[Misprint]:
-    """Eq. (51), (58), (59), (64), (A1), where unequal links tell."""
+    """Eq. (51), (58), (59), (64), (A1), for which unequal links show the misprints."""
     M, _, _ = appendix(THETA, RATE, **_numbers())
     half = SPREAD["length"] / 2
     center = lambda theta: half * jnp.stack([jnp.cos(theta), jnp.sin(theta)])

@@ -1,4 +1,4 @@
-"""The coordinated robots: the appendix, the motion, and the ranges of the torques beside the
+"""The coordinated robots: the appendix, the motion, and the ranges of the torques compared with the
 printed ones.
 """
 
@@ -26,9 +26,9 @@ RANGES = {
     "u5": (-4.5, 0.5),
     "u6": (-5, 0),
 }
-"""Of the torques [N m], as the paper's text gives them for Figures 9-14."""
+"""Ranges of the torques [N m], from the paper's text on Figures 9-14."""
 READ = 0.5
-"""Error [N m] of a number read from a figure whose axis has ticks a few N m apart."""
+"""Error of a number read from a figure whose axis has ticks a few N m apart [N m]."""
 ROBOTS_AGREE = 1e-8
 
 
@@ -46,7 +46,7 @@ def reproduced() -> Part:
 
 
 def _figure_3(run: Run) -> Chart:
-    """The configuration at the start, and nothing else."""
+    """The initial configuration only."""
     ends = bars(run.q[0], 1.0)
     drawn = [
         joined(ends, color=PALETTE[0], width=2.4),
@@ -155,7 +155,7 @@ def _ranges(run: Run) -> list[Claim]:
 
 
 def _reacts(run: Run) -> Claim:
-    """The hinge holds, because its force knows of the control."""
+    """The hinge constraint holds, because its force depends on the control."""
     torn = float(run.dataset.violation.values.max())
     correction = (
         "Q^c in eq. (71) is the force that really acts, not that of eq. (14), which does not "

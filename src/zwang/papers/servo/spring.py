@@ -1,5 +1,5 @@
-"""Two masses and a spring: the force keeps a start on the constraint there, and every other error
-as it is; Baumgarte's form takes errors away.
+"""Two masses and a spring: the force keeps a motion on the constraint, and keeps every initial
+error; Baumgarte's form removes errors.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ STARTS = {
 }
 TIMES = np.linspace(0, 5, 101)
 DECAY = 5.0
-"""Rate at which the error is taken away where it is [1/s]."""
+"""Decay rate of the error in stabilized runs [1/s]."""
 AGREES = 1e-9
 
 
 def reproduced() -> Part:
-    """Eq. (36)-(47), from starts on and off the constraint."""
+    """Eq. (36)-(47), from initial states on and off the constraint."""
     example = zwang.gallery.load("two-mass-spring")
     printed = {name: _run(example, settings, 0.0) for name, settings in STARTS.items()}
     gained = _run(example, STARTS["both wrong"], DECAY)
@@ -76,7 +76,9 @@ def _force(printed: dict) -> Claim:
 
 
 def _errors(delta: dict) -> list[Claim]:
-    """Section III.B, which assumes a start on the constraint, and what any other start keeps."""
+    """Section III.B, which assumes an initial state on the constraint, and the error that any other
+    initial state keeps.
+    """
     kept = {
         name: STARTS[name]["offset"] + STARTS[name].get("offset_rate", 0.0) * TIMES
         for name in delta
@@ -105,7 +107,7 @@ def _errors(delta: dict) -> list[Claim]:
 
 
 def _decays(d: np.ndarray) -> Claim:
-    """Baumgarte's form with α = β, from a wrong start."""
+    """Baumgarte's form with α = β, from an initial state with an error."""
     offset, speed = STARTS["both wrong"]["offset"], STARTS["both wrong"]["offset_rate"]
     off = float(abs(d - np.exp(-DECAY * TIMES) * (offset + (speed + DECAY * offset) * TIMES)).max())
     return Claim(

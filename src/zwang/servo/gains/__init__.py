@@ -1,7 +1,7 @@
-"""Gains: how fast the error of a servo constraint decays.
+"""Gains: the error dynamics of servo constraints.
 
-The actuators first reach the derivative of order r of a residual y: r = 2 for φ, r = 1 for ψ, and
-more for flexible joints. That derivative is controlled so that y obeys
+The lowest derivative of a residual y that depends on the actuators has order r: r = 2 for φ, r = 1
+for ψ, and more for flexible joints. This derivative is controlled so that y obeys
 
     y^(r) + c_{r−1} y^(r−1) + … + c_1 ẏ + c_0 y = 0
 
@@ -9,7 +9,7 @@ A gain is a choice of the coefficients c, that is, of the roots of the character
 (`error_poles`). The error decays if all roots have a negative real part; `require_decay` refuses
 every other gain. A plain number k stands for `Rate(k)`.
 
-One gain is one file of this folder; `zwang.objects.families.GAINS` finds it there.
+Each gain is one file of this folder; `zwang.objects.families.GAINS` lists them.
 """
 
 from zwang.servo.gains.base import AbstractGain as AbstractGain

@@ -1,4 +1,4 @@
-"""A bounded error although the model is wrong by nobody knows how much."""
+"""A gain with a bounded error for a model error of unknown size."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from zwang.servo.gains.robust import Robust
 
 
 class Adaptive(AbstractGain):
-    """`Robust` with a bound α that the controller learns, and forgets by leakage:
+    """`Robust` with a bound α that the controller estimates, with leakage:
 
         ż = −k z − α z/max(‖z‖, ε),    α̇ = growth ‖z‖ − leakage α,    z = (d/dt + k)^(r−1) y
 
-    for the system that the controller believes; the plant's ż has d = d₀ + E w beside it, as of
+    for the model of the controller; the plant's ż contains the additional term d = d₀ + E w, as in
     `Robust`. α is a state of the controller: `zw.servo.with_found_degrees(model, servo, q, v)`
-    gives the model and the start with it.
+    gives the model and the initial state that include it.
 
-    Assumption: ‖d₀‖ ≤ ρ, which the controller does not know, and ‖E‖ ≤ mismatch < 1; α ≥ 0 at the
-    start. Of forces that no actuator can oppose only what they do to the rows counts.
+    Assumption: ‖d₀‖ ≤ ρ, where ρ is unknown to the controller, and ‖E‖ ≤ mismatch < 1; α ≥ 0 at the
+    start. Forces that no actuator can oppose count only by their effect on the rows.
 
-    Then, with α* = ρ/(1 − mismatch) and V = ½‖z‖² + (1 − mismatch)(α − α*)²/(2 growth), the terms
-    with α‖z‖ cancel outside the layer, inside they leave at most (1 − mismatch) α ε/4, and
+    Let α* = ρ/(1 − mismatch) and V = ½‖z‖² + (1 − mismatch)(α − α*)²/(2 growth). The terms with
+    α‖z‖ in V̇ cancel outside the layer and add up to at most (1 − mismatch) α ε/4 inside it, and
 
         V̇ ≤ −c V + C,   c = min(2 k, leakage/2),
         C = (1 − mismatch)(leakage α*²/(2 growth) + ε α*/4 + ε² growth/(16 leakage))
 
-    so that ‖z‖² ≤ 2 max(V(0), C/c) at all times (`error_bound`), and ≤ 2 C/c in the end
-    (`ultimate_bound`). A larger growth makes it smaller, as does a smaller leakage and layer;
-    without leakage noise would let α grow for ever.
+    so that ‖z‖² ≤ 2 max(V(0), C/c) at all times (`error_bound`), and ultimately ‖z‖² ≤ 2 C/c
+    (`ultimate_bound`). A larger growth, a smaller leakage and a smaller layer reduce this bound;
+    without leakage, noise would make α grow without bound.
 
     Attributes:
         k: rate [1/s].
         growth: of α [1/s], per size of z.
         leakage: of α [1/s].
         layer: ε [unit of y per s^(r−1)].
-        mismatch: bound of ‖E‖ [1], which only the stated bounds depend on.
-        estimate: α [unit of y per s^r], at the start and where the gain is looked at.
+        mismatch: bound of ‖E‖ [1]; only the stated bounds depend on it.
+        estimate: α [unit of y per s^r], at the start or at the state of `at`.
 
     Reference: Chen and Zhang (2010), Adaptive robust approximate constraint-following control for
         mechanical systems, J. Franklin Institute 347, 69-86 (constraint-following error, leakage);
@@ -121,7 +121,7 @@ class Adaptive(AbstractGain):
         return jnp.sqrt(2 * jnp.maximum(begin, left)) / self.k ** (order - 1)
 
     def ultimate_bound(self, rho, order: int = 2) -> Float[Array, ""]:
-        """The size below which ‖y‖ stays in the end [unit of y]."""
+        """Ultimate bound of ‖y‖ [unit of y]."""
         return jnp.sqrt(2 * self._terms(rho)[0]) / self.k ** (order - 1)
 
     def _terms(self, rho):

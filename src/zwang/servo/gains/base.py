@@ -1,4 +1,4 @@
-"""What every gain offers: the coefficients of the error dynamics of one servo constraint."""
+"""The interface of every gain: the coefficients of the error dynamics of one servo constraint."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class AbstractGain(Record):
 
     @classmethod
     def example(cls, order: int) -> AbstractGain | None:
-        """A gain of this kind for error dynamics of this order, under which an error decays, or
-        None where the kind does not fit the order. The compliance tests check it.
+        """A gain of this class for error dynamics of this order, under which an error decays, or
+        None if the class does not fit the order. The compliance tests check it.
         """
         return cls()
 
@@ -48,14 +48,20 @@ class AbstractGain(Record):
         return -sum(terms, jnp.zeros_like(chain[0]))
 
     def at(self, s: State) -> AbstractGain:
-        """The gain at a state; another one where the controller learns it along the motion."""
+        """The gain at a state; it depends on the state if the controller adapts it."""
         return self
+
+    def kept_layer(self, order: int) -> tuple[float, float] | None:
+        """k [1/s] and ε [unit of y per s] of a gain that states of `‖ẏ + k y‖ ≤ ε`, once reached,
+        that it is not left, so that `‖y‖ ≤ ε/k`; None of one that states no such bound.
+        """
+        return None
 
     def error_poles(self, order: int) -> Complex[np.ndarray, " poles"]:
         """Poles s of the error dynamics [1/s]: the roots of `det(s^r + c_{r−1} s^{r−1} + … + c_0)`.
 
-        The error is a sum of `exp(s t)`. A gain whose `pull` is not this linear law returns an
-        empty array, and nothing is concluded from it.
+        The error is a linear combination of `exp(s t)`. A gain whose `pull` is not this linear law
+        returns an empty array, and its decay is not checked.
 
         Args:
             order: r, order of the error dynamics.
@@ -74,7 +80,9 @@ class AbstractGain(Record):
 
 
 def numbers(value, name: str) -> Array:
-    """Finite real numbers [1/s] as an array; traced ones as they are."""
+    """Check that a value consists of finite real numbers [1/s] and return it as an array. Traced
+    values are not checked.
+    """
     array = real_array(value, name, "numbers [1/s]")
     if is_concrete(array) and not np.all(np.isfinite(np.asarray(array))):
         raise ModelError(f"{name} is {value!r:.60}, expected finite numbers [1/s].")

@@ -14,9 +14,9 @@ class Butterworth(AbstractGain):
     """Poles evenly spread on the left half of a circle of radius ω: least ∫ (y² + (y^(r)/ω^r)²) dt.
 
     This is the linear-quadratic regulator of a chain of r integrators from y^(r), which the
-    actuators reach, to y. It trades the error against the acceleration that removes it; the larger
-    ω is, the faster and the more forceful the return. Of order two it is `SecondOrder(ω, 1/√2)`,
-    of order one `Rate(ω)`. In the coefficients
+    actuators determine, to y. It weighs the error against the y^(r) that removes it; a larger ω
+    gives a faster return and larger forces. Order two is `SecondOrder(ω, 1/√2)`, order one
+    `Rate(ω)`. In the coefficients
 
         c_i = ω^(r−i) ∏_{k=1…i} cos((k − 1) γ)/sin(k γ),    γ = π/(2r)
 
@@ -26,7 +26,7 @@ class Butterworth(AbstractGain):
         omega: ω, radius of the circle [rad/s], a number or one per row.
 
     Reference: Butterworth (1930), Wireless Engineer 7, 536-541; Kwakernaak and Sivan (1972),
-        Linear Optimal Control Systems, section 3.8, where the poles of a regulator go.
+        Linear Optimal Control Systems, section 3.8 (asymptotic poles of the regulator).
     """
 
     omega: Float[Array, "..."]
@@ -47,6 +47,6 @@ class Butterworth(AbstractGain):
         return [b * self.omega ** (order - i) for i, b in enumerate(normalized)]
 
     def error_poles(self, order):
-        # in closed form, as the roots of a polynomial are known to fewer digits
+        # in closed form, because roots computed from coefficients are less accurate
         angles = np.pi * (2 * np.arange(order) + 1 + order) / (2 * order)
         return np.outer(np.atleast_1d(np.asarray(self.omega)), np.exp(1j * angles)).ravel()

@@ -1,4 +1,4 @@
-"""What may be given as a gain, and whether an error decays under it."""
+"""Conversion of arguments to gains, and the check that an error decays under a gain."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from zwang.servo.gains.rate import Rate
 from zwang.thresholds import ROOT_OF_ROUND_OFF
 
 MARGINAL = 1e-12
-"""A pole whose real part is smaller than this part of the largest pole counts as undamped: the
-roots of a polynomial are known to round-off only.
+"""A pole whose real part is smaller than this fraction of the largest pole counts as undamped,
+because the roots of a polynomial are known only to round-off.
 """
 
 
 def as_gain(value, name: str = "the constraint") -> AbstractGain:
-    """A gain as it is, a number as `Rate`; `name` is the constraint's."""
+    """Return a gain unchanged, and a number as `Rate`; `name` is the name of the constraint."""
     what = f"Servo: gain of {name!r}"
     if isinstance(value, type):
         instance(value, AbstractGain, what, "a number [1/s], zw.servo.Poles(...) or another gain")
@@ -27,7 +27,8 @@ def as_gain(value, name: str = "the constraint") -> AbstractGain:
 
 
 def fit_rows(name: str, gain: AbstractGain, order: int, rows: int) -> None:
-    """Refuse a gain with numbers for another count of rows than its servo constraint has.
+    """Refuse a gain whose number of entries differs from the number of rows of its servo
+    constraint.
 
     Raises:
         ModelError: if a coefficient is neither a number, nor one per row, nor a matrix on the rows.
@@ -46,14 +47,15 @@ def require_decay(name: str, gain: AbstractGain, order: int) -> None:
 
     Args:
         name: of the servo constraint.
-        gain: its gain; nothing is concluded from one whose numbers are being traced.
+        gain: its gain; a gain with traced numbers is not checked.
         order: of its error dynamics.
 
     Raises:
         ModelError: if the gain does not fit the order, is not finite, or has a pole whose real part
             is not negative.
     """
-    # traced alone, as each operation on numbers would be compiled: whether they fit the order
+    # check that the coefficients fit the order; traced only, because executing this would compile
+    # each operation
     jax.eval_shape(lambda: gain.coefficients(order))
     if not is_concrete(gain):
         return
@@ -80,7 +82,7 @@ def require_decay(name: str, gain: AbstractGain, order: int) -> None:
 
 
 def require_real(name: str, gain: AbstractGain, order: int) -> None:
-    """Refuse a gain under which an inequality would not be kept.
+    """Refuse a gain under which an inequality could be violated.
 
     Raises:
         ModelError: if the gain is not linear, or has poles that are not real.
@@ -88,7 +90,7 @@ def require_real(name: str, gain: AbstractGain, order: int) -> None:
     if not is_concrete(gain):
         return
     poles = gain.error_poles(order)
-    # a double pole is known to the root of round-off
+    # a double pole is known only to the square root of round-off
     if not len(poles) or np.any(np.abs(np.imag(poles)) > ROOT_OF_ROUND_OFF * np.abs(poles)):
         shown = ", ".join(_shown(s) for s in poles[:6]) or "of no linear law"
         raise ModelError(
@@ -99,7 +101,7 @@ def require_real(name: str, gain: AbstractGain, order: int) -> None:
 
 
 def _shown(pole: complex) -> str:
-    """A pole in few digits, a real one without an imaginary part."""
+    """A pole in a few digits, a real pole without an imaginary part."""
     if abs(pole.imag) <= MARGINAL * abs(pole):
         return f"{pole.real:.4g}"
     return f"{pole.real:.4g}{pole.imag:+.4g}i"

@@ -30,5 +30,5 @@ class Rate(AbstractGain):
         return [math.comb(order, i) * self.k ** (order - i) for i in range(order)]
 
     def error_poles(self, order):
-        # A companion matrix would know a pole of multiplicity r to the r-th root of round-off only.
+        # A companion matrix would give a pole of multiplicity r only to the r-th root of round-off.
         return np.repeat(-np.atleast_1d(np.asarray(self.k, complex)), order)

@@ -1,4 +1,4 @@
-"""A bounded error although the model is wrong."""
+"""A gain with a bounded error although the controller's model is wrong."""
 
 from __future__ import annotations
 
@@ -16,28 +16,27 @@ from zwang.servo.gains.rate import Rate
 
 
 class Robust(AbstractGain):
-    """`Rate(k)` with a term that holds the error below a stated bound although the model is wrong.
+    """`Rate(k)` with a term that keeps the error below a stated bound although the model is wrong.
 
     For the residual y of order r, z = (d/dt + k)^(r−1) y is made to obey
 
         ż = −k z − ρ z/max(‖z‖, ε),    ρ = bound/(1 − mismatch)
 
-    for the system that the controller believes. The plant then obeys `ż = −k z − ρ z/max(‖z‖, ε) +
-    d`.
+    for the model of the controller. The plant then obeys `ż = −k z − ρ z/max(‖z‖, ε) + d`.
 
-    Assumption: d = d₀ + E w, where ‖d₀‖ ≤ bound is what parameters, friction and loads that the
-    controller does not know leave in y^(r) under the control without the robust term, and ‖E‖ ≤
-    mismatch < 1 is how wrongly the controller judges what its actuators do to these rows, w
-    being the robust term. The control is continuous in time and the rows are within reach of
-    the actuators.
+    Assumption: d = d₀ + E w, where w is the robust term. The disturbance d₀, with ‖d₀‖ ≤ bound, is
+    the error of y^(r) under the control without the robust term; it comes from parameters, friction
+    and loads that the controller does not know. E, with ‖E‖ ≤ mismatch < 1, is the relative error
+    of the actuators' effect on these rows in the controller's model. The control is continuous in
+    time, and the actuators reach all rows.
 
-    Then, with V = ½‖z‖², V̇ ≤ −k‖z‖² outside the layer ‖z‖ ≤ ε, which is reached from any start and
-    not left; inside it V̇ ≤ −(k + bound/ε)‖z‖² + bound ‖z‖, so that ultimately
+    Then, with V = ½‖z‖², V̇ ≤ −k‖z‖² outside the layer ‖z‖ ≤ ε. This layer is reached from any
+    initial state and is not left; inside it V̇ ≤ −(k + bound/ε)‖z‖² + bound ‖z‖, so that ultimately
 
         ‖z‖ ≤ bound·ε/(k ε + bound) < ε,    ‖y‖ ≤ ‖z‖/k^(r−1)
 
-    (`ultimate_bound`), where `Rate(k)` alone leaves up to ‖y‖ ≤ bound/k^r. The smaller ε, the
-    smaller the error and the stiffer the loop: its fastest pole is −(k + ρ/ε), which a sampled
+    (`ultimate_bound`). For comparison, `Rate(k)` alone guarantees only ‖y‖ ≤ bound/k^r. A smaller ε
+    gives a smaller error and a stiffer loop: its fastest pole is −(k + ρ/ε), which a sampled
     controller must resolve.
 
     Attributes:
@@ -46,9 +45,9 @@ class Robust(AbstractGain):
         layer: ε, width of the boundary layer in z [unit of y per s^(r−1)].
         mismatch: bound of ‖E‖ [1].
 
-    Reference: the problem of Udwadia and Wanichanon (2014), J. Appl. Mech. 81, 041020 (nominal
-        control and compensation of bounded uncertainty, with a boundary layer); the bound as in
-        Khalil (2002), Nonlinear Systems, 3rd ed., section 14.2.
+    Reference: Udwadia and Wanichanon (2014), J. Appl. Mech. 81, 041020 (the problem: nominal
+        control and compensation of bounded uncertainty, with a boundary layer); Khalil (2002),
+        Nonlinear Systems, 3rd ed., section 14.2 (the bound).
     """
 
     k: Float[Array, ""]
@@ -86,8 +85,11 @@ class Robust(AbstractGain):
         return Rate(self.k).coefficients(order)
 
     def error_poles(self, order):
-        # The robust term only adds to the decay: outside its layer V̇ ≤ −k‖z‖², inside it more.
+        # The robust term only adds to the decay of V, inside and outside its layer.
         return Rate(self.k).error_poles(order)
+
+    def kept_layer(self, order):
+        return (float(self.k), float(self.layer)) if order == 2 else None
 
     def pull(self, chain):
         z = self.filtered(chain)
@@ -103,5 +105,5 @@ class Robust(AbstractGain):
         )
 
     def ultimate_bound(self, order: int) -> Float[Array, ""]:
-        """The size below which ‖y‖ stays in the end, for a residual of this order [unit of y]."""
+        """Ultimate bound of ‖y‖ for a residual of this order [unit of y]."""
         return self.bound * self.layer / (self.k * self.layer + self.bound) / self.k ** (order - 1)

@@ -1,4 +1,6 @@
-"""An error within stated bounds although the model is wrong, by a control that is smooth."""
+"""A smooth gain that keeps the error within stated bounds although the controller's model is
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -18,25 +20,24 @@ class SlidingSurface(AbstractGain):
 
         ÿ = −k ẏ − β (s/ε)^n,    β = bound/(1 − mismatch)
 
-    for the system that the controller believes. The plant then obeys
-    `ṡ = −(1 + e) β (s/ε)^n + d`.
+    for the model of the controller. The plant then obeys `ṡ = −(1 + e) β (s/ε)^n + d`.
 
-    Assumption, for each row: `|d| ≤ bound` is what parameters, friction and loads that the
-    controller does not know, and the other rows, leave in ÿ beside this row's own last term, and
-    `|e| ≤ mismatch < 1` is how wrongly the controller judges what its actuators do to the row. The
-    rows are within reach of the actuators, and the control is continuous in time.
+    Assumption, for each row: d, with `|d| ≤ bound`, is the contribution to ÿ of the other rows and
+    of parameters, friction and loads that the controller does not know, without this row's own last
+    term; e, with `|e| ≤ mismatch < 1`, is the relative error of the actuators' effect on the row in
+    the controller's model. The actuators reach all rows, and the control is continuous in time.
 
-    Then `s ṡ < 0` for `|s| > ε`, so that the layer `|s| ≤ ε` is reached from any start and not
-    left, and `|y| ≤ ε/k` (`error_bound`), `|ẏ| ≤ 2 ε` (`rate_bound`) from the start on where
-    y = ẏ = 0 there (on the nominal motion), else ultimately. With n = 1 the function is a line; the
-    larger n is, the gentler is the control of a small s, and the longer it takes to fade. Other
-    than that of `Robust`, the control has n − 1 derivatives everywhere.
+    Then `s ṡ < 0` for `|s| > ε`, so that the layer `|s| ≤ ε` is reached from any initial state and
+    is not left, and `|y| ≤ ε/k` (`error_bound`), `|ẏ| ≤ 2 ε` (`rate_bound`). These bounds hold from
+    the start if y = ẏ = 0 there (on the nominal motion), and otherwise ultimately. With n = 1 the
+    function is linear; the larger n is, the smaller is the control for small s, and the longer s
+    takes to decay. In contrast to `Robust`, the control has n − 1 derivatives everywhere.
 
     Attributes:
         k: rate [1/s].
         bound: of d without mismatch [unit of y per s²].
         layer: ε, in s [unit of y per s].
-        mismatch: of the actuators' effect [1].
+        mismatch: bound of e, the relative error of the actuators' effect [1].
         power: n, an odd whole number.
 
     Reference: Udwadia, Wanichanon and Cho (2014), Methodology for satellite formation-keeping in
@@ -75,14 +76,17 @@ class SlidingSurface(AbstractGain):
 
     def coefficients(self, order):
         require_order(self, 2, order)
-        # what the surface adds has no slope at zero unless n is 1
+        # the term of the surface has slope zero at s = 0 unless n is 1
         slope = self._strength / self.layer if self.power == 1 else jnp.zeros(())
         return [slope * self.k, self.k + slope]
 
     def error_poles(self, order):
         require_order(self, 2, order)
-        # with n > 1 the law is not linear in s, and that |s| falls is shown in another way
+        # with n > 1 the law is not linear in s; the proof that |s| decreases does not use poles
         return super().error_poles(order) if self.power == 1 else np.zeros(0, complex)
+
+    def kept_layer(self, order):
+        return (float(self.k), float(self.layer)) if order == 2 else None
 
     def pull(self, chain):
         y, rate = chain

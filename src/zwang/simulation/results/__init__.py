@@ -1,22 +1,22 @@
-"""Results: a run's steps, its variables, its crossings of singular configurations.
+"""Results: steps of a run, its variables, and its crossings of singular configurations.
 
-| file | what |
+| file | content |
 |---|---|
-| `record.py` | `Run`: what was computed, `at`, `plot`, `save` |
+| `record.py` | `Run`: the result, with `at`, `plot`, `save` |
 | `steps.py` | `Steps`: every accepted step |
-| `saving.py`, `formats.py` | files: which formats there are, what each holds |
-| `stored.py`, `strategies.py` | what a file holds beyond the variables; methods as data |
-| `presentation.py` | figures, scene and words that a model brings along |
-| `observe.py` | everything that is known at one instant, as arrays |
+| `saving.py`, `formats.py` | files: the formats, and the contents of each |
+| `stored.py`, `strategies.py` | contents of a file other than variables; methods as data |
+| `presentation.py` | figures, scene and text that a model provides |
+| `observe.py` | all quantities at one instant, as arrays |
 | `interpolate.py` | states between the steps |
-| `dataset.py` | which variables a run has, with names and units |
-| `units.py` | units of the variables, and of what is conjugate to a residual |
-| `work.py`, `energy.py` | the work along a run, and how well it kept its energy |
-| `worst.py`, `warnings.py` | largest residuals; what a user must know, one sentence each |
+| `dataset.py` | the variables of a run, with names and units |
+| `units.py` | units of variables, and of quantities conjugate to a residual |
+| `work.py`, `energy.py` | work along a run, and its energy balance |
+| `worst.py`, `warnings.py` | largest residuals; warnings for the user, one sentence each |
 | `variables.py` | `Variables`: arrays with named dimensions, as NetCDF and as an xarray dataset |
-| `crossing.py` | where the constraints lose rank, and which rows |
-| `branch_taken.py` | which branch of motion a run took there |
-| `switched.py` | where constraints were switched on or off |
+| `crossing.py` | crossings where the constraints lose rank, with the dependent rows |
+| `branch_taken.py` | the branches of motion of a run at its crossings |
+| `switched.py` | records of mode changes |
 """
 
 from zwang.simulation.results.crossing import Crossing as Crossing

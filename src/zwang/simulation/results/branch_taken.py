@@ -1,4 +1,4 @@
-"""Which branch of motion a run came on and left on at each of its singular configurations."""
+"""Branches of motion on which a run arrived at and left each of its singular configurations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def with_branches(run: Run, crossings: list[Crossing]) -> list[Crossing]:
-    """Crossings with their branches, where constraints are holonomic and none was switched."""
+    """Return the crossings with their branches, if constraints are holonomic and none was
+    switched.
+    """
     if not crossings or _unjudged(run):
         return crossings
     first, last = float(run.steps.t[0]), float(run.steps.t[-1])
@@ -28,7 +30,9 @@ def with_branches(run: Run, crossings: list[Crossing]) -> list[Crossing]:
 
 
 def unnamed(run: Run) -> str:
-    """Why no branches are named at some singular configurations of a run; "" where all are."""
+    """Return why branches are not identified at some crossings of a run; "" if all are
+    identified.
+    """
     if all(x.branches for x in run.crossings):
         return ""
     return (
@@ -39,7 +43,7 @@ def unnamed(run: Run) -> str:
 
 
 def _unjudged(run: Run) -> str:
-    """Why branches are not looked for in a run, or ""."""
+    """Return why branches are not identified in a run, or ""."""
     if run.flow.switched is not None:
         return "constraints are switched"
     if run.model.system.nv > MOST_JUDGED:
@@ -51,9 +55,11 @@ def _unjudged(run: Run) -> str:
 def _judged(
     run: Run, crossing: Crossing, q: np.ndarray, before: np.ndarray, after: np.ndarray
 ) -> Crossing:
-    """A crossing with its branches, from its coordinates and the velocities before and after it."""
+    """Return a crossing with its branches, from its coordinates and the velocities before and after
+    it.
+    """
     cone = tangent_cone(run.flow.dynamics, q, crossing.time)
-    # a mechanism that stands still is on all of its branches
+    # a mechanism at rest is on all of its branches
     stands = not (np.any(before) and np.any(after))
     if not len(cone.tangents) or cone.rank > crossing.rank or stands:
         return crossing

@@ -1,9 +1,9 @@
-"""Where a run passes a singular configuration: when, how many ranks are lost, and which rows depend
-on each other there.
+"""Crossings of singular configurations by a run: instants, numbers of lost ranks, and dependent
+rows.
 
-The loop records the log-determinant of the rows at unit length after every step; it dips wherever
-the rank drops. Each dip is then refined by minimizing the smallest singular value that matters over
-time, on states interpolated between the steps and projected onto the constraints.
+The loop records the log-determinant of the rows at unit length after every step; it has a dip
+wherever the rank drops. Each dip is then refined: the smallest relevant singular value is minimized
+over time, with states that are interpolated between the steps and projected onto the constraints.
 """
 
 from __future__ import annotations
@@ -17,25 +17,24 @@ from zwang.algebra.singular import AbstractRows
 from zwang.thresholds import AGREEMENT, SINGULAR_ROWS
 
 PROMINENCE = 1.0
-"""A dip of the log-determinant shallower than this is no candidate; losing one rank dips by 2
-log(distance), e.g. 5 at a step's distance of 0.1.
-"""
+"""Smallest depth of a dip of the log-determinant that is refined; a loss of one rank causes a dip
+by 2 log(distance), e.g. 5 at a distance of 0.1 from the step."""
 WALKED = 200
-"""Steps within which the motion around a dip is looked for: near a singular configuration steps may
-be tiny."""
+"""Number of steps within which the motion around a dip is searched: near a singular configuration
+steps may be tiny."""
 FIRST = np.linspace(0.0, 1.0, 9)
-"""Where a dip is looked at first, in parts of its width."""
+"""First places within a dip at which it is evaluated, relative to its width."""
 NEAR = np.array([-1.0, 0.0, 1.0])
-"""Where it is looked at then, around the expected bottom, in parts of `CLOSE` of its width. Each
-time that it was expected well the next are closer, as a parabola's error falls with its width."""
+"""Next places, around the expected bottom, in units of `CLOSE` of the width. After each correct
+prediction the next places are closer, because the error of a parabola decreases with its width."""
 CLOSE = 1 / 32
-"""How close they are at first; their squares at last."""
+"""Distance of these places at first; its square at last."""
 FAR = np.concatenate([-(16.0 ** -np.arange(1, 4)), [0.0], 16.0 ** -np.arange(3, 0, -1)])
-"""The same where it was not: narrowed down at least eight times."""
+"""Places after a wrong prediction: they narrow the dip by a factor of at least eight."""
 
 
 MOST_SMALL = 3
-"""Most singular values that stay small all along and are looked for."""
+"""Largest number of singular values that stay small along the whole dip and are evaluated."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,14 +42,14 @@ class Crossing:
     """A passage through a singular configuration.
 
     Attributes:
-        time: when [s].
+        time: instant [s].
         rank_before, rank, rank_after: rank of the constraint matrix before, at and after it.
-        rows: labels of the constraint rows that depend on each other there and not before.
+        rows: labels of the constraint rows that are dependent there and not before.
         constraints: the names of their constraints.
-        smallest: the singular value reached [1], rows at unit length.
-        branches: how many branches of motion meet there, 0 where that is not known.
-        before, after: indices of the one that the run came on and the one that it left on, in the
-            order of `zw.analysis.branches`; None where that is not known.
+        smallest: the smallest singular value [1], rows at unit length.
+        branches: number of branches of motion that meet there, 0 if unknown.
+        before, after: indices of the branches on which the run arrived and left, in the order of
+            `zw.analysis.branches`; None if unknown.
     """
 
     time: float
@@ -71,7 +70,7 @@ class Crossing:
 
     @property
     def changed(self) -> bool:
-        """Whether the run left on another branch than it came on."""
+        """Whether the run left on another branch than that on which it arrived."""
         return self.before != self.after
 
     def __str__(self) -> str:
@@ -91,13 +90,13 @@ def find_crossings(
     scaled_rows: Callable[..., AbstractRows],
     labels: list[tuple[str, str]],
 ) -> list[Crossing]:
-    """Crossings along a run; and where it stepped across the gap between two branches that all but
-    meet, of which no rank is lost (`Crossing.lost`).
+    """Return the crossings along a run, and the instants at which it stepped across the gap between
+    two branches that almost meet, where no rank is lost (`Crossing.lost`).
 
     Args:
         t, log_det: accepted steps and their log-determinants, shape (steps,).
         scaled_rows: times (k,) → rows at unit length in the metric of M⁻¹, on the constraints, or
-            for a first glance only near them.
+            for a first estimate only near them.
         labels: (constraint, row) of every row.
     """
     dips = _dips(log_det) if len(t) >= 2 and len(labels) else np.zeros(0, int)
@@ -106,13 +105,13 @@ def find_crossings(
     shoulders = np.array([[_shoulder(log_det, i, side) for i in dips] for side in (-1, 1)])
     rows_before, rows_after = scaled_rows(t[shoulders[0]]), scaled_rows(t[shoulders[1]])
     before, after = rows_before.rank(), rows_after.rank()
-    # a switch may change the rank for good; the passage is judged by the larger one
+    # a switch may change the rank permanently; the larger rank is the reference
     generic = np.maximum(before, after)
     beside = np.maximum(
         rows_before.lowest(generic, MOST_SMALL), rows_after.lowest(generic, MOST_SMALL)
     )
-    # singular values below this on both sides of a dip stay small all along: rows that are nearly
-    # parallel. They would hide one that vanishes until it is smaller still
+    # Singular values below this on both sides of a dip stay small along it: rows that are nearly
+    # parallel. They would hide one that vanishes until it is still smaller.
     many = 1 + int(np.max(np.sum(beside < 2e-2, axis=1)))
     height = lambda rows, rank: np.prod(rows.lowest(rank, many), axis=1)
     beside_it = t[np.maximum(dips - 1, 0)], t[np.minimum(dips + 1, len(t) - 1)]
@@ -121,19 +120,18 @@ def find_crossings(
     def heights(dips: np.ndarray, times: np.ndarray, glance: bool) -> np.ndarray:
         return height(scaled_rows(times, glance), generic[dips])
 
-    # A crossing's time is found to this fraction of the run's duration
+    # accuracy of the time of a crossing, relative to the duration of the run
     precision = AGREEMENT * max(t[-1] - t[0], 1e-3)
     times = _bottoms(*beside_it, sides, heights, precision)
     rows_at = scaled_rows(times)
     rank, smallest = rows_at.rank(), rows_at.lowest(generic, 1)[:, 0]
     found = []
-    # a run that begins or ends in a singular configuration does not pass it
+    # a run that begins or ends in a singular configuration does not cross it
     passed = (times > t[0] + precision) & (times < t[-1] - precision)
     gaps, kept = np.zeros(len(dips), bool), np.flatnonzero(~(rank < generic))
     gaps[kept] = _stepped_across(t, dips[kept], scaled_rows)
     for i in map(int, np.flatnonzero(((rank < generic) | gaps) & passed)):
-        # rows that were redundant before have a share in the null space all along, and are not
-        # named
+        # rows that were redundant before are in the null space throughout, and are not named
         below = 2 * smallest[i] if gaps[i] else SINGULAR_ROWS
         share = rows_at.null_share(i, below) - rows_before.null_share(i)
         lost = np.flatnonzero(share > 0.05)
@@ -154,8 +152,8 @@ def find_crossings(
 def _stepped_across(
     t: np.ndarray, dips: np.ndarray, scaled_rows: Callable[..., AbstractRows]
 ) -> np.ndarray:
-    """At which dips the rows come out turned over: `det(C₀ C₁ᵀ)`, which no motion along one branch
-    can bring through zero but at a singular configuration, changes its sign between two steps.
+    """Return the dips at which the rows reverse their orientation: `det(C₀ C₁ᵀ)` changes its sign
+    between two steps. Along one branch it passes through zero at a singular configuration only.
 
     Reference: Allgower, Georg (1990), Numerical Continuation Methods, ch. 8 (there as the test for
     a bifurcation point).
@@ -169,23 +167,24 @@ def _stepped_across(
     first = np.cumsum([0, *map(len, around)])
     for k, times in enumerate(around):
         if np.prod(sign[first[k] : first[k] + len(times) - 1]) < 0:
-            # a fast motion may turn its rows so far in one step; then they turn little by little
-            # of an even number none is in the middle
+            # A fast motion may rotate its rows that far in one step; with more states they rotate
+            # little by little. Their number is even, so that none is in the middle.
             between = np.linspace(times[0], times[-1], 16)
             found[k] = np.prod(scaled_rows(between).turned()) < 0
     return found
 
 
 def _dips(log_det: np.ndarray) -> np.ndarray:
-    """Steps where the log-determinant dips: its minima, less those shallower than `PROMINENCE`.
+    """Return the steps where the log-determinant has a dip: its minima, without those shallower
+    than `PROMINENCE`.
 
-    A minimum is as deep as the lower of the two heights that must be climbed from it to reach
-    something lower. An end of the run is no height: what came before it, or would come after it,
-    is not known, and a run may begin just before a singular configuration.
+    The depth of a minimum is measured from the lower of the two maxima that separate it from lower
+    values. An end of the run is not a maximum, because the motion beyond it is unknown, and a run
+    may begin just before a singular configuration.
     """
-    high = 1e300  # in place of a log-determinant that is not known, at the ends of a run
+    high = 1e300  # for an unknown log-determinant, at the ends of a run
     values = np.concatenate([[high], np.where(np.isnan(log_det), high, log_det), [high]])
-    last = np.flatnonzero(np.diff(values, append=np.nan) != 0)  # of each run of equal values
+    last = np.flatnonzero(np.diff(values, append=np.nan) != 0)  # last of equal values
     first, level = np.concatenate([[0], last[:-1] + 1]), values[last]
     slope = np.sign(np.diff(level))
     low = 1 + np.flatnonzero((slope[:-1] < 0) & (slope[1:] > 0))
@@ -200,9 +199,9 @@ def _dips(log_det: np.ndarray) -> np.ndarray:
 
 
 def _shoulder(log_det: np.ndarray, dip: int, side: int) -> int:
-    """The step before (side −1) or after a dip (1) whose rows are those of the motion around it:
-    the nearest that is 12 higher, whose singular values are e⁶ = 400 times those of the dip, or the
-    highest before something lower.
+    """Return the step before (side −1) or after a dip (1) whose rows represent the motion around
+    it: the nearest that is 12 higher, whose singular values are e⁶ = 400 times those of the dip, or
+    the highest one before a lower value.
     """
     far = log_det[dip + 1 :][:WALKED] if side > 0 else log_det[:dip][::-1][:WALKED]
     climb = np.where(np.isnan(far), -np.inf, far) - log_det[dip]
@@ -215,12 +214,14 @@ def _shoulder(log_det: np.ndarray, dip: int, side: int) -> int:
 
 
 def _climbs(minima: np.ndarray, before: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each minimum the highest value on the way back to a lower one, given the highest value
-    just before each; and whether there is none, so that the way ends at the end of the run.
+    """Return for each minimum the largest value between it and the previous lower minimum, given
+    the largest value just before each; and whether there is no lower one, so that the search
+    reaches the end of the run.
     """
     climbs, ended, lower = np.zeros(len(minima)), np.zeros(len(minima), bool), []
     for i, (minimum, climb) in enumerate(zip(minima.tolist(), before.tolist(), strict=True)):
-        # a stack of ever lower minima: each is passed once, so that many dips take linear time
+        # a stack of ever lower minima: each is visited once, so that the time is linear in the
+        # number of dips
         while lower and lower[-1][0] >= minimum:
             climb = max(climb, lower.pop()[1])
         ended[i] = not lower
@@ -236,13 +237,13 @@ def _bottoms(
     heights: Callable[[np.ndarray, np.ndarray, bool], np.ndarray],
     precision: float,
 ) -> np.ndarray:
-    """Where between `low` and `high` a function σ of time is least, for several dips side by side,
-    as one evaluation of many states costs little more than one of a few.
+    """Return the minima of a function σ of time between `low` and `high`, for several dips at once,
+    because evaluating many states costs little more than evaluating a few.
 
     Args:
         low, high: ends of the dips [s], shape (k,).
         sides: σ there, shape (k, 2).
-        heights: dips (n,), times (n,) and whether they are first glances → σ, shape (n,).
+        heights: dips (n,), times (n,) and whether they are first estimates → σ, shape (n,).
         precision: [s].
     """
     searches = dict(enumerate(map(_bottom, low, high, sides, [precision] * len(low))))
@@ -250,7 +251,7 @@ def _bottoms(
     while asked:
         dips = np.repeat(list(asked), [len(times) for times in asked.values()])
         sigma = heights(dips, np.concatenate(list(asked.values())), first)
-        # of a dict that is emptied as searches end
+        # a copy of the keys, because finished searches are removed
         for i in list(asked):
             try:
                 asked[i] = searches[i].send(sigma[dips == i])
@@ -264,11 +265,11 @@ def _bottoms(
 def _bottom(
     low: float, high: float, sides: np.ndarray, precision: float
 ) -> Generator[np.ndarray, np.ndarray, float]:
-    """Where between `low` and `high` σ is least: yields instants, takes σ there, and narrows the
-    dip down to the neighbors of the least of them until that is `precision`.
+    """Minimize σ between `low` and `high`. The generator yields instants, receives σ there, and
+    narrows the dip to the neighbors of the smallest σ until its width is `precision`.
 
-    Near its bottom σ² is a parabola over time, whether σ reaches zero or not: the next instants
-    crowd around where that has its own.
+    Near its minimum σ² is a parabola over time, whether σ reaches zero or not: the next instants
+    are chosen close to the minimum of this parabola.
     """
     width, close, crowd = high - low, CLOSE, FIRST
     times = low + width * FIRST
@@ -283,7 +284,7 @@ def _bottom(
         ends = [max(best - 1, 0), min(best + 1, len(times) - 1)]
         (low, high), sides = times[ends], sigma[ends]
         expected = high - low <= 4 * close * width
-        # nothing was expected before the first round
+        # there is no prediction before the first round
         if crowd is not FIRST and expected:
             close = max(close**2, CLOSE**2)
         crowd = FAR if crowd is NEAR and not expected else NEAR
@@ -293,8 +294,8 @@ def _bottom(
 
 
 def _parabolas(t: np.ndarray, y: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    """Where parabolas through three points have their bottom, shapes (k, 3) → (k,); `otherwise`
-    where they have none between them.
+    """Return the minima of parabolas through three points, shapes (k, 3) → (k,); `otherwise` where
+    a parabola has none between its points.
     """
     left, right = t[:, 1] - t[:, 0], t[:, 2] - t[:, 1]
     fall, rise = left * (y[:, 2] - y[:, 1]), right * (y[:, 0] - y[:, 1])

@@ -19,7 +19,7 @@ from zwang.simulation.results.variables import Variables
 from zwang.simulation.results.work import work_of
 
 TEXT = "1"
-"""Unit of names and units, which have none."""
+"""Unit of names and units, which are dimensionless."""
 KINETIC_ALONE = " of motion alone: the system has no potential="
 LABELS = {
     "coordinate": "name of the generalized coordinate",
@@ -38,12 +38,12 @@ LABELS = {
     "servo_constraint_unit": "unit of the servo constraint's position residual phi",
     "servo_constraint_rate_unit": "unit of the servo constraint's velocity residual psi",
 }
-"""Long names of what stands along the dimensions."""
+"""Long names of the coordinates of the dimensions."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Units:
-    """Units of everything along a dimension.
+    """Units of the entries along each dimension.
 
     Attributes:
         coordinates, velocities, forces: one per entry of q, of v, and of a generalized force.
@@ -61,7 +61,7 @@ class Units:
 
     @classmethod
     def of(cls, model: Model) -> Units:
-        """The units that a model states."""
+        """Return the units that a model states."""
         system, rows = model.system, RowUnits(model.constraints)
         coordinates, velocities = stated(system.units), stated(system.velocity_units)
         forces, multipliers = (
@@ -86,13 +86,13 @@ def variables_of(
     switches: Sequence[Switched] = (),
     labels: Labels | None = None,
 ) -> Variables:
-    """Coordinates `time`, `coordinate`, `velocity`, `constraint`, `row`; see the variables'
-    `long_name` and `units`.
+    """Return the variables of a run. Their coordinates are `time`, `coordinate`, `velocity`,
+    `constraint`, `row`; see `long_name` and `units` of each variable.
     """
     units = Units.of(model)
     lost = np.zeros(len(t))
     for switched in switches:
-        # from the impact on: the balance counts what was lost so far
+        # an impact counts from its instant on: the balance contains the loss so far
         lost = lost + np.where(t >= switched.time, switched.energy_loss, 0.0)
     energies, doubtful = _energies(
         t, seen, units, lost, bool(switches), model.system.potential is not None
@@ -125,10 +125,10 @@ def variables_of(
 
 
 def _motion(q, v, seen: Observation, units: Units, names: list[str]) -> dict:
-    """States, accelerations and forces."""
+    """Return states, accelerations and forces."""
     motion, along_v = seen.motion, ("time", "velocity")
     accelerations = common([per_second(u) for u in units.velocities], "velocity_unit, per second")
-    # an axis of no constraints still needs its length, which np.stack cannot know
+    # without constraints the axis still needs its length, which np.stack cannot know
     force = (
         np.stack([motion.by_constraint[n] for n in names], axis=1)
         if names
@@ -166,7 +166,7 @@ def _motion(q, v, seen: Observation, units: Units, names: list[str]) -> dict:
 
 
 def _residuals(samples: int, seen: Observation, units: RowUnits, rows: dict) -> dict:
-    """How well constraints and the equation of motion hold."""
+    """Return the residuals of the constraints and of the equation of motion."""
     motion, each = seen.motion, ("time", "constraint")
 
     def largest(x):
@@ -207,7 +207,7 @@ def _residuals(samples: int, seen: Observation, units: RowUnits, rows: dict) -> 
 
 
 def _unique(labels: Labels) -> dict:
-    """What the rows that hold determine."""
+    """Return the labels of quantities that the active rows determine uniquely."""
     table = {
         "multiplier_unique": (labels.multipliers, "row", "the multiplier of the row is unique"),
         "force_unique": (labels.forces, "constraint", "the force of the constraint is unique"),
@@ -227,19 +227,19 @@ def _energies(
     switched: bool,
     potential: bool,
 ) -> tuple[dict, dict]:
-    """Energies and powers, and attributes of those that are known to some digits only.
+    """Return energies and powers, and attributes of those with few accurate digits.
 
     Args:
-        lost: energy that impacts have taken since the start, shape (samples,).
-        switched: whether there were any.
-        potential: whether the system has one; the energy is that of motion alone otherwise, which
-            its long name says.
+        lost: energy lost by impacts since the start, shape (samples,).
+        switched: whether there were any impacts.
+        potential: whether the system has a potential; without one, energy is kinetic energy, which
+            its long name states.
     """
     alone = "" if potential else KINETIC_ALONE
     energy = seen.kinetic + seen.potential
     power = seen.applied_power + seen.constraint_power + seen.nonideal_power + seen.control_power
     work, doubt = work_of(t, np.asarray(power))
-    # zero but for numerical errors
+    # zero except for numerical errors
     balance = energy - energy[0] - work + lost
     meaning = "energy minus start minus work (work by spline over the samples)"
     table = {
@@ -264,7 +264,7 @@ def _energies(
 
 
 def _dimensions(model: Model, t: np.ndarray, seen: Observation, units: Units) -> dict:
-    """What stands along the dimensions."""
+    """Return the coordinates of the dimensions."""
     system, constraints = model.system, model.constraints
     rows = [
         f"{n}[{i}]" if s.stop - s.start > 1 else n
@@ -289,7 +289,7 @@ def _dimensions(model: Model, t: np.ndarray, seen: Observation, units: Units) ->
 
 
 def _labels(dimension: str, names: Sequence[str], **further: Sequence[str]) -> dict:
-    """What stands along a dimension: names, and more."""
+    """Return the coordinate of a dimension: names, and further labels."""
     return {
         name: (
             (dimension,),
@@ -301,13 +301,13 @@ def _labels(dimension: str, names: Sequence[str], **further: Sequence[str]) -> d
 
 
 def _transmitted(units: RowUnits, multipliers: np.ndarray, energy_unit: str) -> dict:
-    """What constraints transmit whose rows state that they are lengths or angles."""
+    """Return the forces and torques of those constraints whose rows are lengths or angles."""
     found = {}
     for name, unit, what in (
         ("transmitted_force", "m", "rows in m: tension of a rod, force at the point of a joint"),
         ("transmitted_torque", "rad", "rows in rad: torque that a joint transmits"),
     ):
-        # None where no row states such a unit; the variable is then left out
+        # None if no row states such a unit; the variable is then omitted
         norms = units.transmitted(multipliers, unit)
         if norms is not None:
             long = (
@@ -319,7 +319,7 @@ def _transmitted(units: RowUnits, multipliers: np.ndarray, energy_unit: str) -> 
 
 
 def _servo(servo: AbstractControlLaw, seen: Observation, power_unit: str) -> dict:
-    """Variables of a closed loop."""
+    """Return the variables of a closed loop."""
     c = seen.control
     assert c is not None
     actuators = servo.units(c.u.shape[1])
@@ -378,7 +378,7 @@ def _servo(servo: AbstractControlLaw, seen: Observation, power_unit: str) -> dic
 
 
 def _actuators(servo: AbstractControlLaw, seen: Observation) -> dict:
-    """Names along the dimensions of a closed loop."""
+    """Return the names along the dimensions of a closed loop."""
     c = seen.control
     assert c is not None
     nu, names = c.u.shape[1], list(c.missed)
@@ -395,7 +395,7 @@ def _actuators(servo: AbstractControlLaw, seen: Observation) -> dict:
 
 
 def _residual_units(servo: AbstractControlLaw, names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Units of φ and ψ of each servo constraint."""
+    """Return the units of φ and ψ of each servo constraint."""
     known = servo.residual_units()
     both = [known.get(name, (MODEL_UNITS, MODEL_UNITS)) for name in names]
     return [x for x, _ in both], [x for _, x in both]

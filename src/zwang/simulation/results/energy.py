@@ -1,4 +1,4 @@
-"""How well a run kept its energy."""
+"""Energy balance of a run."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Energy:
-    """How well the energy was kept.
+    """Energy balance of a run.
 
     Attributes:
-        drift: max |E − E₀| [J]; of a conservative system it is the integrator's error.
-        balance: max |E − E₀ − work| [J]; the work by a spline over the samples.
-        doubt: how far that work is from that by every other sample [J]: a balance below it tells of
-            the samples, not of the run.
+        drift: max |E − E₀| [J]; for a conservative system it is the error of the integrator.
+        balance: max |E − E₀ − work| [J]; the work is that of a spline over the samples.
+        doubt: difference of that work from the work over every other sample [J]: a smaller balance
+            is an error of the sampling, not of the run.
         scale: largest kinetic energy [J].
-        unresolved: change of the energy that tells of round-off alone [J], `SOLUTION_ERROR` of what
-            forces could exchange: of a system at rest all of its kinetic energy is below it.
-        conserved: whether the system has a potential and nothing else does work.
+        unresolved: change of the energy that round-off alone explains [J]: `SOLUTION_ERROR` of the
+            energy that forces could exchange. At rest the kinetic energy is below it.
+        conserved: whether the system has a potential and no other force does work.
         unit: unit of energy.
-        potential: whether the system has a potential; its energy is that of motion otherwise.
+        potential: whether the system has a potential; without one, its energy is kinetic energy.
     """
 
     drift: float
@@ -42,7 +42,7 @@ class Energy:
 
     @property
     def warning(self) -> str:
-        """A sentence if energy was lost or gained that should have stayed, else empty."""
+        """A sentence if energy that should be conserved was lost or gained, else empty."""
         if not self.conserved or self.drift <= max(SMALL_PART * self.scale, self.unresolved):
             return ""
         return (
@@ -54,7 +54,7 @@ class Energy:
 
 
 def energy_of(run: Run, data: Variables) -> Energy:
-    """The energy of a run at its samples."""
+    """Return the energy balance of a run at its samples."""
     energy, balance = data["energy"].values, data["energy_balance"].values
     scale = float(np.max(np.abs(data["kinetic_energy"].values), initial=0.0))
     span = float(run.t[-1] - run.t[0])

@@ -1,7 +1,7 @@
-"""Formats of results, one table: what each holds, how it is written, and how it is read.
+"""Table of the formats of results: contents, writer and reader of each.
 
-What libraries write is collected in memory first: on a full disk HDF5 would end the process, not
-the call, and threads of Zarr would go on.
+Files that libraries write are first assembled in memory: on a full disk HDF5 would end the process
+instead of the call, and the threads of Zarr would continue.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from zwang.equations.constraint.units import per_second
+from zwang.equations.constraint.units import MIXED, per_second
 from zwang.errors import ModelError
 from zwang.files import read_bytes, write_bytes, write_folder
 from zwang.files.reading import shown_path
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 PART = "run"
-"""Group of a file that holds steps, parameters and record of a run."""
+"""Group of a file that contains steps, parameters and record of a run."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,10 +33,11 @@ class Format:
     """A file format.
 
     Attributes:
-        what: what it holds, in a few words.
-        write: (variables, further group or None, path) → writes the file, all or nothing.
-        read: path → (variables, further group or None); None where a file holds a table only.
-        needs: the package that it needs, and the extra that brings it; empty without.
+        what: its contents, in a few words.
+        write: (variables, further group or None, path) → writes the file; a failed write leaves no
+            partial file.
+        read: path → (variables, further group or None); None if a file contains a table only.
+        needs: the required package, and the extra that installs it; empty without.
     """
 
     what: str
@@ -45,23 +46,23 @@ class Format:
     needs: tuple[str, str] | tuple[()] = ()
 
     def require(self, path: Path) -> None:
-        """Raise a sentence if the package of the format is not installed."""
+        """Raise a sentence if the package that the format needs is not installed."""
         if self.needs:
             require(*self.needs, f"{shown_path(path)}: this format")
 
 
-RATES = {"q": 0, "v": 0, "acceleration": 1, "free_acceleration": 1, "constraint_force": 0} | {
+RATES = {"acceleration": 1, "free_acceleration": 1} | {
     "a": 1,
     "output_value": 0,
     "output_rate": 1,
     "output_acceleration": 2,
 }
-"""Variables whose entries have units of their own, and how often these are divided by time."""
+"""Variables whose entries have different units, and how often these are divided by time."""
 
 
 def columns(data: Mapping[Any, Any]) -> Iterator[tuple[str, np.ndarray]]:
-    """What is a number or a vector at each instant, or at each value of an input, one column for
-    each entry.
+    """Generate one column for each entry of every variable that is a number or a vector over time,
+    or over the values of an input.
 
     The heading of a column is the variable's name, the entry's label in brackets, and the unit:
     `q[x] (m)`. Matrices over time, and labels, are not part of tables.
@@ -78,7 +79,7 @@ def columns(data: Mapping[Any, Any]) -> Iterator[tuple[str, np.ndarray]]:
         if values.ndim == 1:
             yield _heading(str(name), None, shared), values
             continue
-        labels, units = _along(data, dims[1]), _units(data, str(name), dims[1])
+        labels, units = _along(data, dims[1]), _units(data, str(name), dims[1], shared)
         for i in range(values.shape[1]):
             label = i if labels is None else labels[i]
             unit = shared if units is None else units[i]
@@ -89,13 +90,14 @@ def _along(data: Mapping[Any, Any], name: str) -> np.ndarray | None:
     return np.asarray(data[name].values) if name in data else None
 
 
-def _units(data: Mapping[Any, Any], name: str, along: str) -> list[str] | None:
-    """The unit of each entry of a variable, where they have their own."""
-    found = _along(data, "force_unit" if name == "constraint_force" else f"{along}_unit")
-    if found is None or name not in RATES:
+def _units(data: Mapping[Any, Any], name: str, along: str, shared: str) -> list[str] | None:
+    """Return the unit of each entry of a variable, if they differ."""
+    listed = shared.removeprefix(f"{MIXED}: see ")
+    found = _along(data, f"{along}_unit" if listed == shared else listed)
+    if found is None or (listed == shared and name not in RATES):
         return None
     units = list(map(str, found))
-    for _ in range(RATES[name]):
+    for _ in range(RATES.get(name, 0) if listed == shared else 0):
         units = list(map(per_second, units))
     return units
 
@@ -109,7 +111,7 @@ def _heading(name: str, label: object, unit: str) -> str:
 
 
 def netcdf_bytes(data: Variables | xr.Dataset, part: Variables | None = None) -> bytes | memoryview:
-    """NetCDF 4, by the conventions that xarray reads back, with `part` as its group "run"."""
+    """Return NetCDF 4 by the conventions of xarray, with `part` as its group "run"."""
     if isinstance(data, Variables):
         return data.netcdf({} if part is None else {PART: part})
     written = cast(memoryview, data.to_netcdf(engine="h5netcdf"))
@@ -145,8 +147,8 @@ def _read_netcdf(path: Path) -> tuple[Variables, Variables | None]:
 def _write_zarr(data, part: Variables | None, path: Path) -> None:
     from zarr.storage import MemoryStore
 
-    # threads of Zarr go on writing files after a first one has failed, so that a folder could not
-    # be cleared away: the store is made in memory, like those of HDF5
+    # threads of Zarr continue to write files after a failed one, so that a folder could not be
+    # removed: the store is created in memory, as those of HDF5
     content: dict[str, Any] = {}
     store = MemoryStore(content)
     settings: dict[str, Any] = {"zarr_format": 3, "consolidated": False}
@@ -157,7 +159,7 @@ def _write_zarr(data, part: Variables | None, path: Path) -> None:
 
 
 def _zarr_dataset(data: Variables | xr.Dataset) -> xr.Dataset:
-    """Text of variable length: Zarr v3 does not specify text of a fixed width."""
+    """Return text with variable length: Zarr v3 does not specify text of a fixed width."""
     data = data.to_xarray() if isinstance(data, Variables) else data
     text = {n: x.astype(object) for n, x in data.variables.items() if x.dtype.kind == "U"}
     return data.assign({n: x for n, x in text.items() if n not in data.coords}).assign_coords(
@@ -183,7 +185,7 @@ def _read_zarr(path: Path) -> tuple[Variables, Variables | None]:
 
 
 def _write_matlab(data, part: Variables | None, path: Path) -> None:
-    """Variables as arrays, their units and labels as structures, in MATLAB's format 5."""
+    """Write variables as arrays, their units and labels as structures, in MATLAB's format 5."""
     import scipy.io
 
     data = data if isinstance(data, Variables) else Variables.from_xarray(data)
@@ -207,7 +209,7 @@ def _write_matlab(data, part: Variables | None, path: Path) -> None:
 
 
 def csv_text(data: Mapping[Any, Any]) -> str:
-    """The columns of a table, 17 digits."""
+    """Return the columns of a table as CSV, 17 digits."""
     import csv
 
     found = list(columns(data))
@@ -245,14 +247,14 @@ FORMATS = {
     ".csv": Format("a table over time", _write_csv),
     ".parquet": Format("the same table", _write_parquet, needs=("pyarrow", "formats")),
 }
-"""Every format by the ending of its files."""
+"""All formats by the ending of their files."""
 
 
 def format_of(path: Path, known: Mapping[str, Format], to_do: str) -> Format:
-    """The format that the ending of a file names.
+    """Return the format for the ending of a file.
 
     Raises:
-        ModelError: for an ending that names none of `known`, or a package that is not there.
+        ModelError: for an ending that is not in `known`, or a package that is not installed.
     """
     found = known.get(path.suffix.lower())
     if found is None:

@@ -22,9 +22,8 @@ from zwang.simulation.results.observe import rate_of_stage
 from zwang.stepping import AbstractIntegrator
 
 STENCIL = 4
-"""Steps that one polynomial goes through; with their rates it has degree 7, that of the default
-integrator's steps.
-"""
+"""Number of steps of one polynomial; with their rates it has degree 7, that of the steps of the
+default integrator."""
 
 
 class Interpolant:
@@ -34,9 +33,9 @@ class Interpolant:
         flow: the motion.
         t: accepted steps [s], shape (steps,).
         y: (q, v) there, shape (steps, n).
-        applied: what was held from each step on, shape (steps, k): a sampler's control, or
-            switches. Where it jumps no polynomial goes through: a state after a step is then
-            reached by a shorter step of the same `integrator`.
+        applied: sampled control or modes of switches from each step on, shape (steps, k). No
+            polynomial crosses a jump of them: a state after a step is then computed by a shorter
+            step of the same `integrator`.
     """
 
     def __init__(
@@ -52,18 +51,18 @@ class Interpolant:
         self._known = np.zeros(len(t), bool)
 
     def __call__(self, times: np.ndarray) -> np.ndarray:
-        """States (k, n) at times within the run (k,)."""
+        """Return the states (k, n) at times within the run (k,)."""
         guess, on_step, held = self._guessed(times)
         return np.where(on_step[:, None], guess, self._between(times, guess, held)[0])
 
     def near(self, times: np.ndarray) -> np.ndarray:
-        """States (k, n) of the polynomial itself."""
+        """Return the states (k, n) of the polynomial, without projection."""
         return self._guessed(times)[0]
 
     def rows(self, times: np.ndarray, glance: bool = False) -> AbstractRows:
-        """Rows at unit length in the metric of M⁻¹ at times within the run (k,); at a `glance`
-        of few, those of the polynomial itself, which is off the constraints by about the tolerance
-        of the run.
+        """Return the rows at unit length in the metric of M⁻¹ at times within the run (k,). With
+        `glance` and few times they are those of the unprojected polynomial, which violates the
+        constraints by about the tolerance of the run.
         """
         guess, _, held = self._guessed(times)
         rows = self._between(times, guess, held, on_constraints=not glance)[1]
@@ -75,20 +74,22 @@ class Interpolant:
         )
 
     def compile(self) -> None:
-        """Make the program for states between steps, for this process or for later ones."""
+        """Compile the program for states between steps, for this process and for later ones."""
         made_for(_between, self._fixed(True), self.t[:1], self.y[:1], self.applied[:1])
 
     def _between(self, times, guess, held, on_constraints: bool = True) -> tuple:
-        """States on the constraints, and rows at unit length there."""
+        """Return states on the constraints, and rows at unit length there."""
         return mapped(_between, self._fixed(on_constraints), times, guess, held)
 
     def _fixed(self, on_constraints: bool) -> tuple:
-        # an error that is zero, as an argument: the projection is then the code of the run's steps
+        # an error of zero is an argument, so that the projection is the code of the run's steps
         none = np.zeros(self.y.shape[1])
         return self.flow, self._usual_lengths, np.asarray(on_constraints), none
 
     def _guessed(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """States before their projection, which of them are those of steps, and what was held."""
+        """Return states before their projection, which of them are those of steps, and the control
+        or modes.
+        """
         last = np.searchsorted(self.t, times, side="right") - 1
         on_step, held = self.t[last] == times, self.applied[last]
         guess = np.where(on_step[:, None], self.y[last], 0.0)
@@ -102,8 +103,8 @@ class Interpolant:
 
     @cached_property
     def _usual_lengths(self) -> np.ndarray:
-        """Lengths of rows along the run: the typical ones of its start, or those of a few of its
-        steps where they are longer, shape (m,). A row far below it vanishes.
+        """Return the lengths of rows along the run: the typical ones of its start, or those of a
+        few of its steps where they are longer, shape (m,). A much shorter row vanishes.
         """
         dynamics, nq = self.flow.dynamics, self.flow.dynamics.system.nq
         assert dynamics.scales is not None
@@ -117,12 +118,14 @@ class Interpolant:
         return usual
 
     def rates(self, steps: np.ndarray) -> np.ndarray:
-        """ẏ at steps by their numbers, shape (k, n), with what is held from each on."""
+        """Return ẏ at steps given by their indices, shape (k, n), with the control or modes from
+        each on.
+        """
         given = (x[steps] for x in (self.t, self.y, self.applied))
         return mapped(rate_of_stage, (self.flow,), *given)
 
     def _through_steps(self, times, guess, on_step, after) -> np.ndarray:
-        """`guess` with the times between steps filled in."""
+        """Return `guess` with the times between steps filled in."""
         between = np.flatnonzero(~on_step)
         first = np.clip(after[between] - STENCIL // 2, 0, max(len(self.t) - STENCIL, 0))
         near = first[:, None] + np.arange(min(STENCIL, len(self.t)))
@@ -136,7 +139,7 @@ class Interpolant:
 
 
 def hermite(nodes, values, rates, at) -> np.ndarray:
-    """Polynomials with given values and rates at their nodes, each at one place, by Newton's
+    """Return polynomials with given values and rates at their nodes, each at one place, by Newton's
     divided differences.
 
     Args:
@@ -168,7 +171,7 @@ def _between(flow: ConstrainedVectorField, usual, on_constraints, error, t, y, a
     assert scales is not None
 
     def rows(A, mass):
-        # their own length, and of a row that is shorter than usual, which is about to vanish, that
+        # their own length, or the usual one for a shorter row, which is about to vanish
         length = jnp.maximum(mass.row_lengths(A), usual)
         if isinstance(A, SparseMatrix):
             scaled = dataclasses.replace(scales, row_length=length)
@@ -177,7 +180,7 @@ def _between(flow: ConstrainedVectorField, usual, on_constraints, error, t, y, a
             return unit.data
         return row_scale(jnp, length, scales.row_length)[:, None] * mass.weigh(A)
 
-    # as the steps themselves are, so that a gap between branches is seen from where they see it
+    # projected as the steps are, so that a gap between branches appears as it does to the steps
     projected = lambda y: held.project_step(t, y, error).y
     y = jax.lax.cond(on_constraints, projected, lambda y: y, y)
     A = dynamics.matrix(state := held.state(t, y))

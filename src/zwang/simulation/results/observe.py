@@ -1,4 +1,4 @@
-"""Everything that is known at one instant of a run, as arrays."""
+"""All quantities at one instant of a run, as arrays."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ from zwang.thresholds import AGREEMENT
 
 
 class Observation(Record):
-    """One instant.
+    """Quantities at one instant.
 
     Attributes:
         motion: acceleration, forces, rank, residual; without the matrix.
-        phi, psi: residuals, shape (m,), 0 at rows that have none.
+        phi, psi: residuals, shape (m,), 0 in rows without one.
         relative: φ at rows of unit length times curvature [dimensionless], shape (m,).
         kinetic, potential: energy [J].
-        applied_power: power of all that is not derived from the potential, `v·F + ½ vᵀṀv + V̇` [W].
-        constraint_power: power of ideal constraint forces, v·Q_c [W]; only moving constraints have
-            any.
+        applied_power: power of all forces that are not derived from the potential, `v·F + ½ vᵀṀv +
+            V̇` [W].
+        constraint_power: power of ideal constraint forces, v·Q_c [W]; nonzero for moving
+            constraints only.
         nonideal_power: power of nonideal constraint forces [W].
         control_power: power of the actuators, v·B u [W].
         control: u and its diagnosis; None without a control law.
@@ -51,14 +52,13 @@ class Observation(Record):
 
 
 def observe(flow: ConstrainedVectorField, s: State, stage: Float[Array, " nv"]) -> Observation:
-    """Evaluate one instant of a run, with the forces that acted in it: a stabilization's term is
-    part of them.
+    """Evaluate one instant of a run, with the forces that acted in it, including a stabilization's
+    term.
 
     Args:
         flow, s: the motion and its state.
-        stage: v̇ as a stage of the run computes it there. The motion's accuracy is that of the
-            stages that led to it, which are solved by the method of the run, the sample itself to
-            round-off.
+        stage: v̇ as a stage of the run computes it there. The accuracy of the motion is that of its
+            stages, which the method of the run solves; the sample itself is solved up to round-off.
     """
     dynamics = flow.dynamics
     c, system, p = dynamics.constraints, dynamics.system, dynamics.p
@@ -66,7 +66,7 @@ def observe(flow: ConstrainedVectorField, s: State, stage: Float[Array, " nv"]) 
     psi = jnp.zeros(c.m).at[c.velocity_rows].set(dynamics.velocity_residual(s))
     scales = dynamics.scales
     assert scales is not None
-    # loads of friction follow from how dependent rows share a force: in stages by typical lengths
+    # Loads of friction depend on how dependent rows share a force, in stages by typical lengths.
     if not dynamics.rough:
         dynamics = dynamics.by_own_lengths(s)
     stabilization = flow.drift.term(dynamics, s)
@@ -86,7 +86,7 @@ def observe(flow: ConstrainedVectorField, s: State, stage: Float[Array, " nv"]) 
     along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
     drift = jax.jvp(lambda q, t: sum(system.energy(q, s.v, t, p)), (s.q, s.t), along)[1]
     force, moving = functions.force(system, s.q, s.v, s.t, p), system.mechanical(s.v)
-    # large, and known from q, v and t
+    # the matrix is large, and follows from q, v and t
     motion = dataclasses.replace(motion, matrix=jnp.zeros((0, 0)))
     return Observation(
         motion,
@@ -104,7 +104,7 @@ def observe(flow: ConstrainedVectorField, s: State, stage: Float[Array, " nv"]) 
 
 
 def rate_of_stage(flow: ConstrainedVectorField, t, y, applied) -> Float[Array, " n"]:
-    """ẏ as a stage of the run computes it, with what a sampler held."""
+    """Return ẏ as a stage of the run computes it, with the sampled control or modes."""
     return flow.with_input(applied).rate(t, y)
 
 
@@ -115,7 +115,7 @@ def _observed(flow: ConstrainedVectorField, q, v, t, applied, stage) -> Observat
 def observe_all(
     flow: ConstrainedVectorField, t: np.ndarray, q: np.ndarray, v: np.ndarray, applied: np.ndarray
 ) -> Observation:
-    """Evaluate many instants, with what a sampler held there; every leaf gets a leading time
+    """Evaluate many instants, with the sampled control or modes; every leaf gets a leading time
     axis.
     """
     rates = mapped(rate_of_stage, (flow,), t, np.concatenate([q, v], axis=1), applied)
@@ -127,8 +127,8 @@ def _missed(flow: ConstrainedVectorField, t, y) -> Float[Array, ""]:
 
 
 def refuse_missed(flow: ConstrainedVectorField, t: np.ndarray, y: np.ndarray) -> None:
-    """Raise if a constraint has met velocities that it did not meet when its sparsity was found;
-    every step is looked at.
+    """Raise if a constraint depends on velocities that were absent when its sparsity was
+    determined; every step is checked.
     """
     if not flow.dynamics.structure.sparse or not len(t):
         return

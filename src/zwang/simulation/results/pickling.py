@@ -1,5 +1,5 @@
-"""Runs as bytes, for other processes: a run holds its model, whose functions are often lambdas or
-stand in a user's script, which Python's own `pickle` does not take.
+"""Runs as bytes, for other processes. A run contains its model, whose functions are often lambdas
+or defined in a user's script, which Python's own `pickle` does not accept.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ INSTALL = f"install cloudpickle ({installation('pickle')})"
 
 
 def to_bytes(run) -> bytes:
-    """What a run holds, also what was computed of it so far.
+    """Return the contents of a run, including the results computed from it so far.
 
     Raises:
-        ModelError: if the model has functions that only cloudpickle takes, and it is not installed,
-            or if something in it cannot be pickled at all, such as an open file.
+        ModelError: if the model has functions that only cloudpickle accepts, and it is not
+            installed, or if something in it cannot be pickled at all, such as an open file.
     """
     state = vars(run)
     try:
@@ -36,7 +36,7 @@ def to_bytes(run) -> bytes:
         ) from None
     try:
         return cloudpickle.dumps(state)
-    except Exception as error:  # of whatever the user's functions hold
+    except Exception as error:  # from any object that the user's functions refer to
         raise ModelError(
             f"the run of {run.model.name} cannot be pickled: its model holds something that is "
             f"tied to this process ({error}). Let its functions use numbers and arrays only."
@@ -44,12 +44,12 @@ def to_bytes(run) -> bytes:
 
 
 def from_bytes(cls, data: bytes):
-    """The run again, as `to_bytes` took it.
+    """Return the run that `to_bytes` wrote.
 
     Raises:
         ModelError: if JAX computes in float32 here, or if cloudpickle is needed and not installed.
     """
-    require_float64()  # or arrays would come back with half their digits
+    require_float64()  # float32 would lose half the digits of arrays
     try:
         state: dict[str, Any] = pickle.loads(data)
     except ModuleNotFoundError as error:

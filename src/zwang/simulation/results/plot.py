@@ -1,5 +1,5 @@
-"""Pictures of a run's dataset: a panel per variable and unit, at most `MOST_NAMED_CURVES`
-curves in it.
+"""Figures of a run's dataset: a panel per variable and unit, with at most `MOST_NAMED_CURVES`
+curves.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ MOST_NAMED_CURVES = 12
 
 
 def plot(data: Variables, variables: str | Sequence[str]) -> Picture:
-    """One panel per variable and unit, or per coordinate, over time; residuals on a logarithmic
-    axis.
+    """Return one panel per variable and unit, or per coordinate, over time; residuals on a
+    logarithmic axis.
     """
     variables = [variables] if isinstance(variables, str) else list(variables)
     coordinates = labels_of(data["q"])
@@ -61,17 +61,18 @@ def plot(data: Variables, variables: str | Sequence[str]) -> Picture:
 
 
 def panel(data: Variables, name: str, unit: str | None = None) -> Panel:
-    """One variable, or those of its entries that have one unit; a curve per entry.
+    """Return the panel of a variable, or of those of its entries that have one unit; a curve per
+    entry.
 
     Args:
         data: a run's dataset.
         name: a variable with a time axis.
-        unit: which entries, by unit; all by default.
+        unit: the unit of the entries that are shown; by default all entries.
     """
     units, labels = units_of(data, name), labels_of(data[name])
     values = data[name].values.reshape(len(data["time"]), -1)
     chosen = [i for i, u in enumerate(units) if unit is None or u == unit]
-    # where no potential is known, what is called energy is that of motion
+    # without a potential the energy is kinetic energy
     alone = str(data[name].attrs.get("long_name", "")).endswith(KINETIC_ALONE)
     title = "kinetic energy" if alone else name.replace("_", " ")
     labels = [title] if alone else labels
@@ -94,8 +95,8 @@ def lines(
     logarithmic: bool = False,
     span: float = 3,
 ) -> Panel:
-    """Columns of values over time, with a legend where `ylabel` does not say it; those that vary
-    most, where there are too many.
+    """Return a panel of columns over time, with a legend unless `ylabel` names the curve; if there
+    are too many, those that vary most are shown.
     """
     shown = most_varying(values)
     named = len(labels) > 1 or (len(labels) == 1 and not ylabel.startswith(labels[0]))
@@ -110,13 +111,13 @@ def lines(
 
 
 def lowest(values: np.ndarray, span: float) -> float | None:
-    """Where a logarithmic axis begins: a whole decade, at most `span` below that of the median;
-    None where nothing is positive.
+    """Return the lower end of a logarithmic axis: a whole decade, at most `span` below that of the
+    median; None if no value is positive.
     """
     values = values.reshape(len(values), -1)
     with np.errstate(invalid="ignore"):
         peaks = np.max(np.where(np.isfinite(values), values, 0.0), axis=0, initial=0.0)
-    # a curve that stays far below the others at all times does not choose the axis
+    # a curve that is far below the others at all times does not determine the axis
     values = values[:, peaks >= 10.0 ** (-2 * span) * np.max(peaks, initial=0.0)]
     positive = values[np.isfinite(values) & (values > 0)]
     if not positive.size:
@@ -126,14 +127,14 @@ def lowest(values: np.ndarray, span: float) -> float | None:
 
 
 def most_varying(values: np.ndarray, most: int = MOST_NAMED_CURVES) -> list[int]:
-    """Indices of the columns to show, in their order."""
+    """Return the indices of the columns to show, in their order."""
     if values.shape[1] <= most:
         return list(range(values.shape[1]))
     return sorted(np.argsort(-np.ptp(values, axis=0), kind="stable")[:most])
 
 
 def units_of(data: Variables, name: str) -> list[str]:
-    """The unit of each entry of a variable."""
+    """Return the unit of each entry of a variable."""
     variable = data[name]
     count = int(np.prod(variable.shape[1:], dtype=int))
     source = UNITS_OF.get(name, "velocity_unit")
@@ -146,7 +147,7 @@ def units_of(data: Variables, name: str) -> list[str]:
 
 
 def labels_of(variable: Variable) -> list[str]:
-    """A name for each entry of a variable."""
+    """Return a name for each entry of a variable."""
     names = [[str(x) for x in variable.labels[d]] for d in variable.dims if d != "time"]
     if not names:
         return [str(variable.name).replace("_", " ")]

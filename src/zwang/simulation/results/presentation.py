@@ -1,6 +1,6 @@
-"""How a run is shown: what its model brings along, and the page that shows it.
+"""Presentation of a run: the parts that its model provides, and the page that shows them.
 
-Pages are made above results (`zwang.output`), which is why they are found by name here.
+Pages are made in a layer above results (`zwang.output`), and are therefore found by name here.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Presentation:
-    """What there is to show of a run apart from its variables.
+    """Parts of the presentation of a run other than its variables.
 
     Attributes:
         description: a sentence or two about the model.
         figures: title → function of a run that draws it.
         exact: times → exact values by coordinate, or None.
-        scene: what there is to see, a `zw.Scene`, or None.
-        reactions: of a mechanism, a run → what its joints transmit, or None.
-        mechanism: what the model was made of, if it is one.
-        settings: what the run was made with, as tables by heading.
-        derivation: the model's equation of motion, as `zw.derive` gives it, or None.
+        scene: the geometry to draw, a `zw.Scene`, or None.
+        reactions: for a mechanism, a run → forces in its joints, or None.
+        mechanism: the mechanism from which the model was made, or None.
+        settings: settings of the run, as tables by heading.
+        derivation: the model's equation of motion, as `zw.derive` returns it, or None.
     """
 
     description: str = ""
@@ -54,27 +54,27 @@ _PRESENTATIONS: ByIdentity[Callable[[], Presentation]] = ByIdentity()
 
 
 def keep_presentation(model: Model, make: Callable[[], Presentation]) -> None:
-    """Note how runs of a model are shown, for as long as the model lives.
+    """Record the presentation of the runs of a model, for the lifetime of the model.
 
     Args:
         model: the model.
-        make: makes the presentation when it is asked for; it must not hold the model, which would
-            live as long as the process then.
+        make: creates the presentation on request; it must not refer to the model, which would then
+            live as long as the process.
     """
     _PRESENTATIONS.keep(model, make)
 
 
 def presentation_of(run: Run, changes: Mapping[str, Any], needed: str = "") -> Presentation:
-    """What is known of a run, with changes.
+    """Return the presentation of a run, with changes.
 
     Args:
         run: the run.
         changes: fields that differ.
-        needed: the field without which there is nothing to show; empty for none.
+        needed: the field that is required; empty for none.
 
     Raises:
-        ModelError: for a change that is no field of `Presentation`, or if what is needed is known
-            of a model only that cannot be made again.
+        ModelError: for a change that is no field of `Presentation`, or if the required field is
+            known only to a model that cannot be restored.
     """
     fields = [field.name for field in dataclasses.fields(Presentation)]
     for name in changes:
@@ -93,7 +93,7 @@ def presentation_of(run: Run, changes: Mapping[str, Any], needed: str = "") -> P
 
 
 def presentation_of_model(model: Model) -> Presentation:
-    """What the source of a model brings along."""
+    """Return the presentation that the source of a model provides."""
     source = source_of(model)
     if source is None or source.kind in ("script", "import"):
         make = _PRESENTATIONS.get(model)

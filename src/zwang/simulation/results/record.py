@@ -1,4 +1,4 @@
-"""What a run computed."""
+"""The result of a run."""
 
 from __future__ import annotations
 
@@ -39,29 +39,30 @@ if TYPE_CHECKING:
     import xarray as xr
 
 LISTED_EVENTS = 3
-"""Switches and crossings that `print(run)` lists; `run.switches` and `run.crossings` are all."""
+"""Number of switches and crossings that `print(run)` lists; `run.switches` and `run.crossings`
+contain all."""
 
 
 class Run:
-    """A finished (or interrupted) simulation. It can be pickled, with its model and all that was
-    computed of it; functions that are not at the top of a module need cloudpickle for that.
+    """A finished (or interrupted) simulation. It can be pickled, with its model and all results
+    computed from it; functions that are not at the top level of a module need cloudpickle for that.
 
     Attributes:
         model: the model that was run.
         steps: every accepted step.
-        result: how it ended.
+        result: the `Result` with which it ended.
         attrs: settings and counts.
-        stopped_by: name of the stop condition that ended it, or what could not be switched, or
-            None.
-        switches: every change of topology, a `Switched` each.
-        variables: everything at the sample times, with names and units (computed when first asked
-            for).
+        stopped_by: name of the stop condition that ended it, or the reason for a failed mode
+            change, or None.
+        switches: all mode changes, a `Switched` each.
+        variables: all quantities at the sample times, with names and units (computed at the first
+            access).
         dataset: the same as an xarray dataset.
-        warnings: sentences about what went differently than a user may expect: a servo constraint
-            that could not be met, actuators at their limits, energy that was lost, a start that was
-            moved, nearly parallel rows, accelerations less accurate than `rtol` asks for; computed
-            with `variables`.
-        presentation: figures, scene and words that the model brings along, or None.
+        warnings: sentences about results that a user may not expect: a servo constraint that could
+            not be met, actuators at their limits, energy that was lost, a start that was moved,
+            nearly parallel rows, accelerations less accurate than `rtol` asks for; computed with
+            `variables`.
+        presentation: figures, scene and text that the model provides, or None.
     """
 
     presentation: Presentation | None = None
@@ -93,10 +94,10 @@ class Run:
         return from_bytes, (type(self), to_bytes(self))
 
     def __getattr__(self, name: str):
-        """What a run that was loaded makes only when it is asked for: its model and its motion."""
+        """Restore a part of a loaded run at its first access: its model and its motion."""
         restore = vars(self).get("_restore", {}).get(name)
         if restore is None:
-            # the steps are there before anything else can be asked for
+            # the steps exist before any other attribute is accessed
             kept = not name.startswith("_") and "steps" in vars(self) and name in self.variables
             where = f"; it is run.dataset[{name!r}]" if kept else ""
             said = f"'Run' object has no attribute {name!r}{where}"
@@ -109,7 +110,7 @@ class Run:
         return f"<Run of {self.name}: {reached}, {self.sentence}>"
 
     def __str__(self) -> str:
-        """A few lines: model, result, duration, steps, largest violation and warnings."""
+        """Return a few lines: model, result, duration, steps, largest violation and warnings."""
         data, ended = self.variables, f": {self.stopped_by}" if self.stopped_by else ""
         reached, asked = (float(x[-1] - self.steps.t0) for x in (self.steps.t, self.times))
         rejected = self.attrs.get("steps_rejected")
@@ -117,7 +118,8 @@ class Run:
             f"{self.name}: {self.sentence}{ended}",
             f"  simulated time     {reached:.6g} s of {asked:.6g} s, {len(self.t)} samples",
             f"  steps              {len(self.steps.t) - 1} accepted"
-            + ("" if rejected is None else f", {rejected} rejected"),
+            + ("" if rejected is None else f", {rejected} rejected")
+            + self.steps.limit(self.attrs),
         ]
         every = range(len(data["constraint"].values))
         for name, symbol in (("violation", "|phi|"), ("velocity_violation", "|psi|")):
@@ -147,15 +149,13 @@ class Run:
 
     @property
     def ending(self) -> str:
-        """Where a run ended that did not reach its end, and why."""
+        """A sentence that states when and why a run ended that did not reach its end."""
         detail = f": {self.stopped_by}" if self.stopped_by else ""
         return f"stopped at t = {self.steps.t[-1]:.6g} s: {self.sentence}{detail}"
 
     @property
     def saved(self) -> np.ndarray:
-        """Indices of the steps that are samples; the last step is one where the run stopped
-        early.
-        """
+        """Indices of the steps that are samples; the last step is one if the run stopped early."""
         index = np.flatnonzero(self.steps.sample >= 0)
         last = len(self.steps.t) - 1
         return index if self.result is Result.SUCCESS or last in index else np.append(index, last)
@@ -183,7 +183,7 @@ class Run:
 
     @property
     def sentence(self) -> str:
-        """How it ended, in words."""
+        """The sentence of the result."""
         return self.result.said_of(str(self.attrs.get("integrator", "")))
 
     @property
@@ -194,7 +194,7 @@ class Run:
 
     @property
     def integrator(self) -> AbstractIntegrator | None:
-        """What took the steps."""
+        """The integrator of the run."""
         return self._between.integrator
 
     @cached_property
@@ -209,7 +209,7 @@ class Run:
 
     @cached_property
     def _observed(self) -> Variables:
-        """The variables before it is known what there is to warn of."""
+        """The variables before warnings are added."""
         crossings = [dataclasses.asdict(c) for c in self.crossings]
         switches = [dataclasses.asdict(s) for s in self.switches]
         attrs = {
@@ -227,8 +227,8 @@ class Run:
 
     @cached_property
     def labels(self) -> Labels | None:
-        """What is unique after every step, by the rank of the rows that hold; None of a model
-        without constraints, and of one too large for it.
+        """Uniqueness labels after every step, from the rank of the active rows; None for a model
+        without constraints, and for one that is too large.
         """
         return labels_of(self)
 
@@ -238,7 +238,7 @@ class Run:
 
     @cached_property
     def active(self) -> np.ndarray:
-        """Which constraints hold at the samples, shape (samples, constraints)."""
+        """Activity of the constraints at the samples, shape (samples, constraints)."""
         rows = [s.start for s in self.model.constraints.row_slices.values()]
         if self.flow.switched is None:
             return np.ones((len(self.t), len(rows)), bool)
@@ -247,12 +247,12 @@ class Run:
 
     @cached_property
     def crossings(self) -> list[Crossing]:
-        """Singular configurations that the run passed, from every accepted step."""
+        """Singular configurations that the run crossed, found from every accepted step."""
         return with_branches(self, [x for x in self._passed if x.lost])
 
     @property
     def stepped_across(self) -> list[Crossing]:
-        """Where the run stepped across a gap between two branches that all but meet."""
+        """Instants at which the run stepped across a gap between two branches that almost meet."""
         return [x for x in self._passed if not x.lost]
 
     @cached_property
@@ -271,28 +271,29 @@ class Run:
         return found
 
     def add(self, name: str, quantity: Callable, unit: str = "") -> None:
-        """Add a quantity of your own to the variables: it is plotted, reported and saved like any
-        other.
+        """Add a quantity to the variables. It is plotted, reported and saved like any other.
 
             run.add("theta", lambda q, v, t: np.arctan2(q[0], -q[1]), "rad")
 
         Args:
-            name: of the variable; one of this name is replaced if it was added, too.
+            name: of the variable; it replaces one of this name that was added before.
             quantity: (q, v, t), or (q, v, t, p) with the parameters, at a sample → a number, or a
                 list of numbers.
             unit: its unit.
 
         Raises:
-            ModelError: for a name that is a variable of the run, a function that fails or returns
-                no numbers of one shape.
+            ModelError: for a name that is a variable or a coordinate of the run, a function that
+                fails or returns no numbers of one shape.
         """
         name, unit = label(name, "run.add: name"), text(unit, "run.add: unit")
         with_params = inspect.isfunction(quantity) and quantity.__code__.co_argcount == 4
         p = (self.flow.dynamics.p,) if with_params else ()
         function(quantity, "run.add: quantity", "(q, v, t, p)" if p else "(q, v, t)")
         own = self.variables
-        if name in own and not own[name].attrs.get(ADDED):
-            raise ModelError(f"run.add: {name!r} is a variable of the run; take another name.")
+        taken = name in own and not own[name].attrs.get(ADDED)
+        if taken or name in self.model.system.coordinates:
+            what = "variable" if taken else "coordinate"
+            raise ModelError(f"run.add: {name!r} is a {what} of the run; take another name.")
         at_samples = zip(self.q, self.v, self.t, strict=True)
         try:
             values = np.array([np.asarray(quantity(*at, *p), float) for at in at_samples])
@@ -307,15 +308,15 @@ class Run:
             self.dataset[name] = own[name].dims, values, attrs
 
     def compile_between(self) -> None:
-        """Compile the states between steps, many at once, and keep the program for later runs; a
-        run of few instants evaluates them one by one.
+        """Compile the program for many states between steps, and keep it for later runs; a run
+        evaluates few instants one by one.
         """
         self._between.compile()
 
     def at(self, t) -> tuple[np.ndarray, np.ndarray]:
-        """q and v at any time of the run, or at many, shapes (nq,) and (nv,) or (times, nq) and
-        (times, nv): a polynomial of degree 7 through four steps, projected onto the constraints;
-        where a switch turns, after it.
+        """Return q and v at any time of the run, or at many, shapes (nq,) and (nv,) or (times, nq)
+        and (times, nv): a polynomial of degree 7 through four steps, projected onto the
+        constraints; at a mode change, the state after it.
         """
         times = np.asarray(real_array(t, "at: t", "times [s]"))
         ts = self.steps.t
@@ -334,25 +335,25 @@ class Run:
         return y[..., : self._nq], y[..., self._nq :]
 
     def near(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """`at` for many times without its projection: q and v off the constraints by about the
-        tolerance of the run, for a tenth of the price.
+        """Return `at` for many times without projection: q and v violate the constraints by about
+        the tolerance of the run, at a tenth of the cost.
         """
         y = self._between.near(t)
         return y[:, : self._nq], y[:, self._nq :]
 
     def save(self, path: str | Path) -> Path:
-        """Write the run, all or nothing, in the format that the ending names.
+        """Write the run in the format of the file's ending; a failed write leaves no partial file.
 
         Args:
-            path: `.nc` (NetCDF), `.h5` (HDF5) and `.zarr` hold the whole run, which `zw.load` gives
-                back; `.mat` (MATLAB) its variables and steps; `.csv` and `.parquet` a table of all
-                that is a number or a vector over time.
+            path: `.nc` (NetCDF), `.h5` (HDF5) and `.zarr` contain the whole run, which `zw.load`
+                restores; `.mat` (MATLAB) its variables and steps; `.csv` and `.parquet` a table of
+                all variables that are numbers or vectors over time.
 
         Raises:
             ModelError: for another ending, or a folder that does not exist.
             OutputError: if the file cannot be written; an earlier one is unchanged.
         """
-        # the owner of the dataset may have added to it
+        # the user may have added variables to the dataset
         data = self.dataset if "dataset" in vars(self) else self.variables
         # a run of version 0.1 has no record of its steps, and is written as it was
         unrecorded = vars(self).get("record") == {}
@@ -363,10 +364,10 @@ class Run:
         """Write the report: one HTML page with figures, tables and settings.
 
         Args:
-            path: the page; its curves go into the folder `data` beside it.
+            path: the page; its curves are written into the folder `data` next to it.
             parts: fields of `zwang.simulation.results.presentation.Presentation` that differ from
-                what the model brings along, e.g. `figures={"Orbit": draw}`, or
-                `derivation=zw.derive(model, q0, v0)` for a section with the formulas.
+                those of the model, e.g. `figures={"Orbit": draw}`, or `derivation=zw.derive(model,
+                q0, v0)` for a section with the formulas.
 
         Raises:
             OutputError: if a file cannot be written.
@@ -377,24 +378,24 @@ class Run:
         """Play the run in the browser, or write the page that plays it.
 
         Args:
-            path: the HTML page; without it the page is temporary and opens in the browser, or
-                below the cell of a notebook.
+            path: the HTML page; without it the page is temporary and opens in the browser, or below
+                the cell of a notebook.
             parts: as in `report`: `scene=zw.Scene(...)` for a model that has none.
 
         Raises:
-            ModelError: if nothing says what there is to see.
+            ModelError: if there is no scene to draw.
         """
         return present("view", self, path, presentation_of(self, parts, "scene"))
 
     def page(self, path: str | Path | None = None, **parts):
-        """Simulate the model in the browser, or write the page that does: it begins with the run,
-        and a point can be dragged, let go, and numbers of the model changed by sliders.
+        """Simulate the model in the browser, or write the page that does. It begins with the run;
+        points can be dragged and released, and numbers of the model changed by sliders.
 
         Args:
             path, parts: as in `view`.
 
         Raises:
-            ModelError: as for `view`, and for a model whose steps a browser cannot take.
+            ModelError: as for `view`, and for a model whose steps cannot be computed in a browser.
         """
         shown = presentation_of(self, parts, "scene")
         return present("view", self, path, shown, simulates=True)
@@ -404,25 +405,26 @@ class Run:
         path play it in the browser.
 
         Raises:
-            ModelError: for another ending, if nothing says what there is to see, or if the program
-                that encodes films is not there.
+            ModelError: for another ending, without a scene to draw, or if the program that encodes
+                films is not installed.
         """
         return present("animate", self, path, presentation_of(self, parts, "scene"))
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the summary, the motion to play, and figures."""
+        """Return the HTML that a notebook shows: the summary, the motion to play, and figures."""
         return present("notebook", self)
 
     @opens_in_scripts
     def plot(self, variables: str | Sequence[str] | None = None, path: str | Path | None = None):
-        """A matplotlib figure of some of the dataset's variables over time, with names and units.
+        """Return a matplotlib figure of some of the dataset's variables over time, with names and
+        units.
 
         Args:
-            variables: a name or several, of variables or of coordinates; by default q, v,
-                violation and energy, and of a closed loop also the control and the tracking error.
-            path: a file to write it to (`.svg`, `.png`, `.pdf`, …), which is returned then. A
-                figure that a script neither shows nor saves opens when the script ends, which says
-                where it is; `.show()` opens it at once, `.savefig(path)` saves it.
+            variables: a name or several, of variables or of coordinates; by default q, v, violation
+                and energy, and for a closed loop also the control and the tracking error.
+            path: a file for the figure (`.svg`, `.png`, `.pdf`, …), which is then returned. A
+                figure that a script neither shows nor saves opens when the script ends, which
+                prints its place; `.show()` opens it at once, `.savefig(path)` saves it.
         """
         from zwang.simulation.results.plot import plot
 

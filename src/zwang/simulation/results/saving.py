@@ -1,4 +1,4 @@
-"""Results as files, and files as variables; the formats stand in `formats.py`."""
+"""Results as files, and files as variables; `formats.py` lists the formats."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def save(
     formats: Sequence[str] = tuple(FORMATS),
     part: Variables | None = None,
 ) -> Path:
-    """Write results, all or nothing, in the format that the ending of the file names.
+    """Write results in the format of the file's ending; a failed write leaves no partial file.
 
     Args:
         data: the results.
         path: the file.
-        formats: endings of `FORMATS` that the results can be saved as.
-        part: what a run holds beyond its variables; tables leave it out.
+        formats: endings of `FORMATS` in which the results can be saved.
+        part: contents of a run other than its variables; tables omit them.
 
     Raises:
         ModelError: for another ending, or a folder that does not exist.
@@ -44,11 +44,11 @@ def save(
 
 
 def opened(path: Path | str) -> tuple[Variables, Variables | None]:
-    """The variables of a file, and what it holds of a run beyond them; None in files of version
+    """Return the variables of a file, and its further contents of a run; None in files of version
     0.1.
 
     Raises:
-        ModelError: for a format that holds no whole run, or a file that cannot be read.
+        ModelError: for a format that contains no whole run, or a file that cannot be read.
     """
     path = Path(path)
     if path.suffix.lower() in FORMATS and FORMATS[path.suffix.lower()].read is None:

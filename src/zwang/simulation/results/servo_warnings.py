@@ -1,6 +1,6 @@
-"""What a user must know of how a servo did along a motion: one sentence each.
+"""Warnings about the servo constraints along a motion, one sentence each.
 
-Runs, trajectories and batches ask the same of their samples.
+Runs, trajectories and batches share them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import State, host_state
 from zwang.errors import Result
 from zwang.simulation.results.variables import Variables
-from zwang.thresholds import ACCEPTED_VIOLATION, MARGIN
+from zwang.thresholds import ACCEPTED_VIOLATION, ALL_BUT_ZERO, MARGIN
 
 
 class ServoSamples(NamedTuple):
@@ -28,9 +28,10 @@ class ServoSamples(NamedTuple):
     Attributes:
         t: times [s], shape (samples,).
         names: of the servo constraints; `actuators`: of the controls.
-        place, rate: largest |φ| and |ψ| of each servo constraint in its own unit, NaN where it has
-            none, shapes (samples, constraints).
-        missed: what the actuators leave undone of each, shape (samples, constraints).
+        place, rate: largest |φ| and |ψ| of each servo constraint in its own unit, NaN without one,
+            shapes (samples, constraints).
+        missed: part of each servo constraint that the actuators cannot satisfy, shape (samples,
+            constraints).
         code: a `Result` of the control at each sample.
         u: controls, shape (samples, actuators).
     """
@@ -46,7 +47,7 @@ class ServoSamples(NamedTuple):
 
     @classmethod
     def of(cls, data: Variables) -> ServoSamples | None:
-        """From the variables of a run; None without a servo."""
+        """Return the samples from the variables of a run; None without a servo."""
         if "control_result" not in data:
             return None
         return cls(
@@ -62,7 +63,7 @@ class ServoSamples(NamedTuple):
 
     @classmethod
     def along(cls, law: AbstractControlLaw, dynamics: Dynamics, t, q, v) -> ServoSamples:
-        """Evaluated at states, shapes (samples, ·)."""
+        """Return the samples, evaluated at states, shapes (samples, ·)."""
         found = mapped(_control, (law, dynamics), q, v, t)
         by_name = lambda x: np.reshape([np.asarray(e) for e in x.values()], (-1, len(t))).T
         names, nu = tuple(found.missed), found.u.shape[1]
@@ -85,10 +86,10 @@ def _control(law: AbstractControlLaw, dynamics: Dynamics, q, v, t) -> Control:
 
 
 def of_motion(model: Model, params: PyTree, t, q, v) -> tuple[str, ...]:
-    """All sentences about the servo of a motion that a compiled program has computed.
+    """Return all sentences about the servo of a motion that a compiled program has computed.
 
     Args:
-        model: what moved; `params` are its parameters that differed.
+        model: the model; `params` are its parameters that differed.
         t, q, v: the samples, shapes (samples,), (samples, nq) and (samples, nv), NaN after an early
             stop.
     """
@@ -107,15 +108,18 @@ def of_motion(model: Model, params: PyTree, t, q, v) -> tuple[str, ...]:
     kept = law.kept_errors(dynamics.passive, start, reach, speed)
     largest = float(np.max(reach, initial=0.0))
     said = [unmet(samples), broken(samples, law), *error_kept(samples, kept)]
-    said += [*error_grows(samples, largest, sampled=False), saturated(samples, law)]
+    said += [*error_grows(samples, largest, sampled=False), *bound_left(samples, law)]
+    said += [saturated(samples, law)]
     return tuple(filter(None, said))
 
 
 def unmet(at: ServoSamples) -> str:
-    """Which servo constraint could not be met, when and why; empty if all could."""
+    """Return a sentence about the servo constraints that could not be met, when and why; empty if
+    all could.
+    """
     unmet = Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS, Result.AT_LIMIT
     bad = np.isin(at.code, unmet)
-    # a feedback that gives u itself asks for nothing that could be missed
+    # a feedback law that gives u directly has no requirement that could be missed
     if not bad.any() or not at.names:
         return ""
     missed = np.where(bad[:, None], at.missed, 0.0)
@@ -129,7 +133,9 @@ def unmet(at: ServoSamples) -> str:
 
 
 def broken(at: ServoSamples, law: AbstractControlLaw) -> str:
-    """Which inequality is not kept, as no control within the limits keeps it; empty if all are."""
+    """Return a sentence about the inequalities that no control within the limits satisfies; empty
+    if all are satisfied.
+    """
     bad = at.code == Result.NOT_KEPT
     if not bad.any() or not law.inequalities:
         return ""
@@ -142,11 +148,13 @@ def broken(at: ServoSamples, law: AbstractControlLaw) -> str:
 
 
 def error_kept(at: ServoSamples, kept: Mapping[str, tuple[float, float]]) -> Iterator[str]:
-    """Servo constraints that start off and have no gain, so that their error stays or grows.
+    """Generate sentences about servo constraints that start with an error and have no gain, so that
+    their error persists or grows.
 
     Args:
         at: the samples.
-        kept: `|φ|` and `|ψ|` of each at the start, as `AbstractControlLaw.kept_errors` gives them.
+        kept: `|φ|` and `|ψ|` of each at the start, as `AbstractControlLaw.kept_errors` returns
+            them.
     """
     for name, sizes in kept.items():
         symbols = zip(("phi", "psi"), sizes, strict=True)
@@ -161,11 +169,12 @@ def error_kept(at: ServoSamples, kept: Mapping[str, tuple[float, float]]) -> Ite
 
 
 def error_grows(at: ServoSamples, reach: float, *, sampled: bool) -> Iterator[str]:
-    """Servo constraints whose error grows exponentially, whatever makes the loop unstable.
+    """Generate sentences about servo constraints whose error grows exponentially, whatever makes
+    the loop unstable.
 
     Args:
         at: the samples.
-        reach: the largest size of any coordinate in the motion.
+        reach: the largest absolute value of any coordinate in the motion.
         sampled: whether the control is computed at instants and held between them.
     """
     if len(at.t) < 3:
@@ -174,7 +183,7 @@ def error_grows(at: ServoSamples, reach: float, *, sampled: bool) -> Iterator[st
         place, rate = at.place[:, i], at.rate[:, i]
         error = rate if np.isnan(place).all() else place
         first, middle, last = (np.max(x, initial=0.0) for x in np.array_split(error, 3))
-        # a path that is followed late or against noise has its error from the beginning
+        # a path that is followed with a delay or with noise has its error from the beginning
         if last > MARGIN * middle and middle > MARGIN * first and last > ACCEPTED_VIOLATION * reach:
             cure = "a shorter sample_time, or smaller gains" if sampled else "other gains"
             yield (
@@ -183,8 +192,28 @@ def error_grows(at: ServoSamples, reach: float, *, sampled: bool) -> Iterator[st
             )
 
 
+def bound_left(at: ServoSamples, law: AbstractControlLaw) -> Iterator[str]:
+    """Servo constraints whose error leaves the bound that their gain states.
+
+    The bound holds from the first sample on at which the error is certainly in the layer that it
+    is stated for.
+    """
+    for name, (k, layer) in law.kept_layers().items():
+        i, bound = at.names.index(name), layer / k
+        inside = at.rate[:, i] + k * at.place[:, i] <= layer
+        after = np.where(np.cumsum(inside) > 0, at.place[:, i], 0.0)
+        worst = int(np.argmax(after))
+        if after[worst] > bound * (1 + ALL_BUT_ZERO):
+            yield (
+                f"the error of servo constraint {name!r} is {after[worst]:.3g} at t = "
+                f"{at.t[worst]:.4g} s, above the {bound:.3g} that its gain states: what that bound "
+                "assumes does not hold; give the gain a larger bound= or mismatch=, or look at "
+                "limits, sampling and noise of the loop."
+            )
+
+
 def saturated(at: ServoSamples, law: AbstractControlLaw) -> str:
-    """Actuators at their limits at some samples."""
+    """Return a sentence about actuators at their limits at some samples."""
     full = law.saturated(at.u)
     if not full.any():
         return ""

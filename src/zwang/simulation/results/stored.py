@@ -1,5 +1,5 @@
-"""What a file holds of a run beyond its variables: every step, the parameters, and a record of what
-made it.
+"""Contents of the file of a run other than its variables: every step, the parameters, and a record
+of the settings and versions that produced it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from zwang.simulation.results.steps import Steps
 
 FORMAT = 2
-"""Version of what is written here; files of version 0.1 have no record and count as 1."""
+"""Version of the format; files of version 0.1 have no record and count as 1."""
 STEP_VARIABLES = {
     "t": ("s", "time of the accepted step"),
     "y": ("1", "coordinates and velocities after the step"),
@@ -38,17 +38,17 @@ STEP_VARIABLES = {
     "residual": ("1", "relative residual of A vdot = b at the start of the step"),
     "applied": ("1", "what is held from this step on: a sampled control, or switches"),
 }
-"""Unit and long name of the fields of `Steps` as a file holds them."""
+"""Unit and long name of the fields of `Steps` in a file."""
 SCALES, PARAMETER, TIMES = "scale", "parameter", "requested_time"
 
 
 def stored_part(run: Run) -> Variables:
-    """Steps, sample times, parameters and record of a run, as one group of a file."""
+    """Return steps, sample times, parameters and record of a run, as one group of a file."""
     steps, data, coordinates = run.steps, {}, {}
     for name, (unit, long) in STEP_VARIABLES.items():
         values = np.asarray(getattr(steps, name))
         if values.ndim == 2 and not values.shape[1]:
-            continue  # nothing is held; NetCDF takes a dimension of size 0 for an unlimited one
+            continue  # empty; NetCDF would take a dimension of size 0 as unlimited
         dims = ("step", f"{name}_entry")[: values.ndim]
         data[f"step_{name}"] = (dims, values, {"units": unit, "long_name": long})
         if values.ndim == 2:
@@ -71,9 +71,9 @@ def stored_part(run: Run) -> Variables:
 
 
 def record_of(run: Run) -> dict[str, Any]:
-    """What made a run: model, methods, tolerances, versions, command, seed."""
+    """Return the record of a run: model, methods, tolerances, versions, command, seed."""
     if (kept := vars(run).get("record")) is not None:
-        return kept  # a run that was loaded says what made it, not what has loaded it
+        return kept  # a loaded run keeps its record
     dynamics, source = run.flow.dynamics, source_of(run.model)
     return {
         "format": FORMAT,
@@ -108,7 +108,7 @@ def record_of(run: Run) -> dict[str, Any]:
 
 
 def leaves_by_name(tree: PyTree) -> list[tuple[str, np.ndarray]]:
-    """Every number or array of a pytree with the way to it."""
+    """Return every number or array of a pytree with its path."""
     found, _ = jax.tree_util.tree_flatten_with_path(tree)
     return [(jax.tree_util.keystr(path), np.asarray(x)) for path, x in found]
 
@@ -116,17 +116,17 @@ def leaves_by_name(tree: PyTree) -> list[tuple[str, np.ndarray]]:
 def with_scales(
     flow: ConstrainedVectorField, stored: Mapping[str, np.ndarray]
 ) -> ConstrainedVectorField:
-    """A flow with the scales and the target that were stored."""
+    """Return a flow with the stored scales and target."""
     given = flow.dynamics.scales, flow.target
     scales, target = with_leaves(given, stored, "scale")
     return replace(flow, dynamics=replace(flow.dynamics, scales=scales), target=target)
 
 
 def with_leaves(tree: PyTree, stored: Mapping[str, np.ndarray], what: str) -> PyTree:
-    """A pytree with the numbers that a file holds in place of its own.
+    """Return a pytree with the numbers of a file in place of its own.
 
     Raises:
-        ModelError: if the file holds others than the pytree has.
+        ModelError: if the file contains others than the pytree has.
     """
     leaves, structure = jax.tree_util.tree_flatten_with_path(tree)
     made = []
@@ -144,7 +144,7 @@ def with_leaves(tree: PyTree, stored: Mapping[str, np.ndarray], what: str) -> Py
 
 
 def stored_leaves(part: Mapping[str, Any], prefix: str) -> dict[str, np.ndarray]:
-    """Numbers of a group of a file by the way to them."""
+    """Return the numbers of a group of a file by their paths."""
     return {
         str(part[name].attrs["name"]): np.asarray(part[name].values)
         for name in part
@@ -153,7 +153,7 @@ def stored_leaves(part: Mapping[str, Any], prefix: str) -> dict[str, np.ndarray]
 
 
 def stored_steps(part: Mapping[str, Any]) -> Steps:
-    """The steps of a file."""
+    """Return the steps of a file."""
     from zwang.simulation.results.steps import Steps
 
     count = len(part["step_t"].values)
@@ -167,7 +167,7 @@ def stored_steps(part: Mapping[str, Any]) -> Steps:
 
 
 def _plain(attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes that JSON can hold."""
+    """Return the attributes that JSON can represent."""
     found = {}
     for name, value in attrs.items():
         try:

@@ -1,7 +1,8 @@
-"""Strategies of a run (integrator, drift, pseudoinverse, formulation) as data, and back.
+"""Conversion of the strategies of a run (integrator, drift, pseudoinverse, formulation) to data and
+back.
 
 A strategy is written as the path of its class and its fields. Only classes of this package are
-read back, so that a file cannot name anything else to be called.
+read, so that a file cannot cause any other code to be called.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from zwang.errors import ModelError
 
 T = TypeVar("T")
 PACKAGE = "zwang."
-"""Where classes come from that may be made anew from a file."""
+"""Package whose classes may be created from a file."""
 
 
 def described(x: object):
-    """An object as what JSON can hold; None where a class is not of this package.
+    """Return an object as data for JSON; None if a class is not from this package.
 
     Args:
-        x: None, a number, a text, an array, a tuple of these, or an object of a dataclass.
+        x: None, a number, a string, an array, a tuple of these, or an object of a dataclass.
     """
     if x is None or isinstance(x, (bool, int, float, str)):
         return x
@@ -40,7 +41,7 @@ def described(x: object):
 
 
 def made(record: object, expected: type[T], what: str) -> T | None:
-    """The object of a description; None for None.
+    """Return the object of a description; None for None.
 
     Raises:
         ModelError: if it names no class of this package, or one of another kind.

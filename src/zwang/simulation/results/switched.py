@@ -1,4 +1,4 @@
-"""What happened where constraints were switched on or off."""
+"""Records of mode changes."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from zwang.thresholds import AGREEMENT
 
 @dataclasses.dataclass(frozen=True)
 class Switched:
-    """A change of topology.
+    """A mode change: constraints that became active or inactive at one instant.
 
     Attributes:
-        time: when [s]; of a gap that comes to rest after rebounds ever shorter, their limit.
-        on, off: names of the constraints that were switched on and off: gaps that are closed from
-            then on or open, dry frictions that stick or slide.
-        energy_loss: kinetic energy before minus after [energy_unit]; 0 where no velocity jumps.
-        work: what constraints that move by themselves add to it, −Λᵀ ∂ψ/∂t of a table that is
-            lifted [energy_unit]; the impact dissipates `energy_loss + work`.
-        impulse: what the constraints added to the momentum, `M (v⁺ − v⁻) = AᵀΛ` [N s, N m s …],
-            shape (nv,).
+        time: instant [s]; for a gap that comes to rest after ever shorter rebounds, their limit.
+        on, off: names of the constraints that were switched on and off: gaps that are closed or
+            open from then on, dry frictions that stick or slide.
+        energy_loss: kinetic energy before minus after [energy_unit]; 0 without a jump of the
+            velocity.
+        work: work of constraints that prescribe a motion, −Λᵀ ∂ψ/∂t of a table that is lifted
+            [energy_unit]; the impact dissipates `energy_loss + work`.
+        impulse: change of momentum by the constraints, `M (v⁺ − v⁻) = AᵀΛ` [N s, N m s …], shape
+            (nv,).
         multipliers: Λ of the rows of each constraint in `on`, by name.
         energy_unit: the system's unit of energy.
-        hit: names of the gaps that closed with a speed, whether they open again or not.
+        hit: names of the gaps that closed with a velocity, whether they open again or not.
     """
 
     time: float
@@ -37,19 +38,21 @@ class Switched:
 
     @property
     def dissipated(self) -> float:
-        """Energy that the impact takes from the mechanism and from what moves it [energy_unit]."""
+        """Energy that the impact takes from the mechanism and from prescribed motions
+        [energy_unit].
+        """
         return self.energy_loss + self.work
 
     @property
     def what(self) -> str:
-        """Such as "latch on, rope off"."""
+        """A short description, such as "latch on, rope off"."""
         changes = {"hit": self.hit, "on": self.on, "off": self.off}
         return ", ".join(f"{name} {how}" for how, names in changes.items() for name in names)
 
     def __str__(self) -> str:
         if not self.multipliers:
             return f"t = {self.time:.6f} s: {self.what}"
-        # gaps that come to rest together have no impulse each
+        # gaps that come to rest together have no separate impulses
         impulse = "; ".join(
             f"{name} Λ = {', '.join(f'{x:.4g}' for x in values[:6])}{' …' * (len(values) > 6)}"
             for name, values in self.multipliers.items()

@@ -1,4 +1,6 @@
-"""Labels of the forces of a run: unique, not unique, or the motion itself is not unique."""
+"""Uniqueness labels of a run: forces that are unique or not, and whether the motion itself is
+unique.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,13 @@ if TYPE_CHECKING:
 
 
 LISTED = 6
-"""Names in a sentence; the variables of the run have all."""
+"""Maximum number of names in a sentence; the variables of the run contain all."""
 ALL_UNIQUE = "all forces are unique"
 
 
 @dataclasses.dataclass(frozen=True)
 class Labels:
-    """What is unique after every step of a run, until the next one.
+    """Uniqueness after every step of a run, until the next one.
 
     Attributes:
         multipliers, forces: of each row and each constraint, shapes (steps, m) and (steps, n).
@@ -38,17 +40,17 @@ class Labels:
 
     @property
     def whole(self) -> bool:
-        """Whether everything is."""
+        """Whether everything is unique."""
         return bool(np.all(self.motion) and np.all(self.multipliers))
 
     def at(self, steps: np.ndarray) -> Labels:
-        """Those of some steps."""
+        """Return the labels of some steps."""
         own = self.multipliers[steps], self.forces[steps], self.motion[steps]
         return Labels(*own, self.names)
 
     @property
     def sentence(self) -> str:
-        """In words, such as "forces of leg are not unique"."""
+        """A sentence such as "forces of leg are not unique"."""
         if self.whole:
             return ALL_UNIQUE
         known = np.all(self.forces, axis=0)
@@ -62,8 +64,8 @@ class Labels:
 
 
 def labels_of(run: Run) -> Labels | None:
-    """The labels of a run, decided once for each way in which its rows are held; None of a model
-    without constraints, and of one that is too large for singular values.
+    """Return the labels of a run, determined once for each combination of modes; None for a model
+    without constraints, and for one that is too large for singular values.
     """
     flow, steps, c = run.flow, run.steps, run.model.constraints
     if not c.m or run.model.system.nv > MOST_JUDGED:
@@ -74,7 +76,7 @@ def labels_of(run: Run) -> Labels | None:
     _, first, which = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
     which, found = which.ravel(), []
     for k in range(len(first)):
-        # a state in the middle is no singular one, at which a change may be
+        # a state in the middle, because a mode change may occur at a singular configuration
         own = np.flatnonzero(which == k)
         i = int(own[len(own) // 2])
         q, v = np.split(steps.y[i], [run.model.system.nq])

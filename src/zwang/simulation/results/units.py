@@ -1,4 +1,4 @@
-"""Units of a run's variables, and of what is conjugate to a constraint's residual."""
+"""Units of a run's variables, and of quantities conjugate to a constraint's residual."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from zwang.equations.constraint.units import (
 )
 
 FORCES = {"m": "N", "rad": "N m", "1": "N m"}
-"""Units of the force conjugate to a length or an angle, where energy is in J."""
+"""Units of the force conjugate to a length or an angle, if energy is in J."""
 
 
 def common(units: Sequence[str], listed: str) -> str:
-    """The unit that all entries share; else the name of the coordinate that lists them."""
+    """Return the unit that all entries share; else the name of the coordinate that lists them."""
     found = one(units)
     return f"{MIXED}: see {listed}" if found == MIXED else found
 
 
 def force_unit(unit: str, energy_unit: str) -> str:
-    """The unit of the force whose power is its product with a rate: of what is conjugate to a
-    quantity in `unit`, or to a velocity in `unit`.
+    """Return the unit of the force conjugate to a quantity in `unit`, or to a velocity in `unit`:
+    the product of force and rate is a power.
     """
     base = unit.removesuffix(PER_SECOND)
     if base in ("", MODEL_UNITS):
@@ -41,8 +41,8 @@ class RowUnits:
     """Units of the rows of a model's constraints.
 
     Attributes:
-        conjugate: unit of what each row's multiplier is conjugate to, "m" where φ is in m or ψ in
-            m/s; empty where it is not stated.
+        conjugate: unit of the quantity to which each row's multiplier is conjugate, "m" if φ is in
+            m or ψ in m/s; empty if it is not stated.
         position, velocity: units of φ and ψ of each constraint.
     """
 
@@ -57,8 +57,8 @@ class RowUnits:
         self.position, self.velocity = [x for x, _ in both], [x for _, x in both]
 
     def transmitted(self, multipliers: np.ndarray, unit: str) -> np.ndarray | None:
-        """Norm of the multipliers of each constraint's rows of one unit, NaN where it has none,
-        shape (samples, constraints); None if no constraint has such rows.
+        """Return the norm of the multipliers of each constraint's rows of one unit, NaN for a
+        constraint without such rows, shape (samples, constraints); None if no constraint has any.
         """
         of = np.array([x == unit for x in self.conjugate], bool)
         if not of.any():

@@ -1,5 +1,5 @@
-"""Arrays with named dimensions and units: what `run.dataset` is made of and `run.nc` is written
-from, without xarray, which takes longer to import than most runs take.
+"""Arrays with named dimensions and units, from which `run.dataset` and `run.nc` are made. They do
+not need xarray, whose import takes longer than most runs.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 RENAMED = {"rank": "constraint_rank"}
-"""Old names that still find a variable; `rank` is hidden by a method of xarray's datasets."""
+"""Former names of variables that are still accepted; `rank` is hidden by a method of xarray's
+datasets."""
 ADDED = "added"
-"""Attribute of a variable that `run.add` has made."""
+"""Attribute of a variable that `run.add` has created."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,8 +32,8 @@ class Variable:
     Attributes:
         name, dims: its name, and those of its dimensions.
         values: the array.
-        attrs: `units` and `long_name`, perhaps more.
-        labels: for each of its dimensions what stands along it.
+        attrs: `units` and `long_name`, possibly more.
+        labels: the labels along each of its dimensions.
     """
 
     name: str
@@ -57,16 +58,17 @@ class Variables(Mapping[str, Variable]):
     """Variables by name.
 
     Attributes:
-        data: the variables themselves.
-        coordinates: what stands along their dimensions, each with one dimension; found by name,
-            too.
-        attrs: what is said of all of them.
+        data: the variables.
+        coordinates: labels along their dimensions, each with one dimension; also found by name.
+        attrs: attributes of the whole set.
     """
 
     def __init__(
         self, data: dict[str, tuple], coordinates: dict[str, tuple], attrs: dict[str, Any]
     ):
-        """Each of `data` and `coordinates` is (dimensions, values, attributes)."""
+        """Create variables; each of `data` and `coordinates` is (dimensions, values,
+        attributes).
+        """
         labels = {name: np.asarray(values) for name, (_, values, _) in coordinates.items()}
 
         def variable(name, dims, values, attrs):
@@ -99,14 +101,14 @@ class Variables(Mapping[str, Variable]):
         return name in self.data or name in self.coordinates
 
     def add(self, more: Variables) -> None:
-        """Add the variables of another set, and the coordinates of their dimensions; a name that
-        is already here is kept as it is.
+        """Add the variables of another set, and the coordinates of their dimensions; an existing
+        name is unchanged.
         """
         self.data |= {name: x for name, x in more.data.items() if name not in self}
         self.coordinates |= {name: x for name, x in more.coordinates.items() if name not in self}
 
     def set(self, name: str, values: np.ndarray, attrs: dict[str, Any]) -> None:
-        """Put in a variable over time, its entries counted along dimensions of their own."""
+        """Set a variable over time, whose entries are counted along new dimensions."""
         sizes = {f"{name}_{i}": n for i, n in enumerate(values.shape[1:], start=1)}
         entries = {d: ((d,), np.arange(n), {}) for d, n in sizes.items()}
         times = {"time": (("time",), self.coordinates["time"].values, {})}
@@ -127,7 +129,7 @@ class Variables(Mapping[str, Variable]):
 
     @classmethod
     def from_xarray(cls, data: xr.Dataset) -> Variables:
-        """The variables of a dataset; dimensions without labels are counted."""
+        """Return the variables of a dataset; dimensions without labels are counted."""
         counted = {
             str(d): ((str(d),), np.arange(n), {}) for d, n in data.sizes.items() if d not in data
         }
@@ -141,8 +143,8 @@ class Variables(Mapping[str, Variable]):
         return cls(taken(data.data_vars), {**taken(data.coords), **counted}, dict(data.attrs))
 
     def netcdf(self, groups: Mapping[str, Variables] = MappingProxyType({})) -> bytes:
-        """NetCDF 4 by the conventions that xarray reads back: NaN for what is missing,
-        `coordinates` for further labels.
+        """Return NetCDF 4 by the conventions of xarray: NaN for missing values, `coordinates` for
+        further labels.
 
         Args:
             groups: further variables by the name of their group.
@@ -150,7 +152,7 @@ class Variables(Mapping[str, Variable]):
         import h5netcdf
         import h5py
 
-        # HDF5 keeps the file in memory: where the disk is full it would end the process
+        # HDF5 keeps the file in memory: on a full disk it would end the process
         memory = h5py.File("in memory", "w", driver="core", backing_store=False, track_order=True)
         with memory, h5netcdf.File(memory, "w") as file:
             write_group(file, self)
@@ -206,7 +208,7 @@ def read_group(file) -> Variables:
 
 
 def _plain(value):
-    """An attribute as Python's own number or text."""
+    """Return an attribute as Python's own number or string."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     array = np.asarray(value)

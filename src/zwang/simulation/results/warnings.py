@@ -1,4 +1,4 @@
-"""What a user must know of a run that reached its end: one sentence each."""
+"""Warnings about a run that reached its end, one sentence each."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 
 SCATTERED = 4
-"""States beside a sample whose accelerations are compared; they scatter by less than the worst
-case, for which `MARGIN` stands."""
+"""Number of perturbed states per sample whose accelerations are compared. They scatter by less than
+the worst case, which `MARGIN` accounts for."""
 
 
 def warnings_of(run: Run, data: Variables) -> tuple[str, ...]:
-    """All sentences about a run, from its variables at the samples.
+    """Return all warnings about a run, from its variables at the samples.
 
     The command line prints them, the report shows them, and the dataset stores them. To add one,
-    add a function to `WARNINGS`; what is known only while a run is made is given to
+    add a function to `WARNINGS`; a warning that is known only while a run is computed is passed to
     `Run(..., warnings=...)`.
     """
     found = (sentence for made in WARNINGS for sentence in made(run, data))
@@ -44,7 +44,7 @@ def warnings_of(run: Run, data: Variables) -> tuple[str, ...]:
 
 
 def _start_moved(run: Run, data: Variables) -> Iterator[str]:
-    """A start that its projection moved by more than the error that the integration may make."""
+    """A start that its projection moved by more than the permitted error of the integration."""
     nq = run.model.system.nq
     allowed = float(run.attrs.get("rtol", 0.0))
     moved = []
@@ -66,7 +66,7 @@ def _start_branch(run: Run, data: Variables) -> Iterator[str]:
 
 
 def _servo(run: Run, data: Variables) -> Iterator[str]:
-    """What its servo could not do."""
+    """Requirements of the servo that it could not satisfy."""
     law, at = run.model.servo, ServoSamples.of(data)
     if law is None or at is None:
         return
@@ -80,6 +80,7 @@ def _servo(run: Run, data: Variables) -> Iterator[str]:
     largest = float(np.max(np.abs(run.q), initial=0.0))
     sampled = run.flow.sampler is not None
     yield from servo_warnings.error_grows(at, largest, sampled=sampled)
+    yield from servo_warnings.bound_left(at, law)
     yield servo_warnings.saturated(at, law)
 
 
@@ -88,9 +89,9 @@ def _energy(run: Run, data: Variables) -> Iterator[str]:
 
 
 def _energy_added(run: Run, data: Variables) -> Iterator[str]:
-    """Impacts after which there is more energy than before, and than what moves has added."""
+    """Impacts that increased the energy by more than the work of prescribed motions."""
     speed = np.max(np.abs(run.steps.y[:, run.model.system.nq :]), axis=0)
-    # what an impact adds is its impulse times the mean of both velocities
+    # the energy that an impact adds is its impulse times the mean of both velocities
     size = max((float(np.abs(x.impulse) @ speed) for x in run.switches), default=0.0)
     if added := [x for x in run.switches if x.dissipated < -AGREEMENT * size]:
         x = added[0]
@@ -113,7 +114,7 @@ def _not_unique(run: Run, data: Variables) -> Iterator[str]:
 
 
 def _contact_residuals(run: Run, data: Variables) -> Iterator[str]:
-    """Gaps and dry friction that some step did not keep."""
+    """Gaps and dry friction that some step violated."""
     if missed := {k: x for k, x in contact_residuals(run.attrs).items() if x > AGREEMENT}:
         said = ", ".join(f"{kind} residual {x:.2g}" for kind, x in missed.items())
         yield (
@@ -123,7 +124,7 @@ def _contact_residuals(run: Run, data: Variables) -> Iterator[str]:
 
 
 def _more(found: Sequence) -> str:
-    """How often it happened again."""
+    """Return the number of further occurrences, in words."""
     return f", and {len(found) - 1} times more" if len(found) > 1 else ""
 
 
@@ -139,7 +140,9 @@ TAKEN = Remedy("take the start from zw.consistent_state", options=())
 
 
 def _branch_changed(run: Run, data: Variables) -> Iterator[str]:
-    """Singular configurations at which the motion left on another branch than it came on."""
+    """Singular configurations that the motion left on another branch than that on which it
+    arrived.
+    """
     changed = [c for c in run.crossings if c.changed]
     if not changed:
         return
@@ -152,7 +155,7 @@ def _branch_changed(run: Run, data: Variables) -> Iterator[str]:
 
 
 def _branch_unnamed(run: Run, data: Variables) -> Iterator[str]:
-    """Singular configurations at which a change of branch would not be seen."""
+    """Singular configurations at which a change of branch would not be detected."""
     if why := unnamed(run):
         times = [x.time for x in run.crossings if not x.branches]
         yield (
@@ -162,7 +165,7 @@ def _branch_unnamed(run: Run, data: Variables) -> Iterator[str]:
 
 
 def _stepped_across(run: Run, data: Variables) -> Iterator[str]:
-    """Gaps between branches that steps went across, where the motion itself may turn."""
+    """Gaps between branches that steps crossed, where the motion itself may turn back."""
     if not (found := run.stepped_across):
         return
     c = found[0]
@@ -174,19 +177,19 @@ def _stepped_across(run: Run, data: Variables) -> Iterator[str]:
 
 
 def _method_changed(run: Run, data: Variables) -> Iterator[str]:
-    """Rows that became nearly parallel, for which another method for A⊕ was taken."""
+    """Rows that became nearly parallel, so that the method for A⊕ was changed."""
     yield from (f"{sentence}." for sentence in run.attrs.get("method_changes", ()))
 
 
 def _jumped(run: Run, data: Variables) -> Iterator[str]:
-    """Jumps of the velocity where no switch is."""
+    """Jumps of the velocity that no switch causes."""
     if sentence := run.attrs.get("velocity_jumps", ""):
         yield f"{sentence}."
 
 
 def _inaccurate(run: Run, data: Variables) -> Iterator[str]:
-    """Accelerations whose estimated error is larger by an order of magnitude than the error that
-    the integration may make, and how far it may move q.
+    """Accelerations whose estimated error is larger by an order of magnitude than the permitted
+    error of the integration, and the displacement of q that it may cause.
     """
     asked = float(run.attrs.get("rtol", np.inf))
     accuracy = np.where(_accelerated(run), run.observation.motion.accuracy, 0.0)
@@ -197,7 +200,7 @@ def _inaccurate(run: Run, data: Variables) -> Iterator[str]:
     state = host_state(run.q[worst], run.v[worst], run.t[worst])
     condition = condition_of_mass(evaluate(run.flow.dynamics, state).M)
     if not SUMMED * condition > MARGIN * asked:
-        # what states that differ by round-off make of it, where the estimate takes the worst case
+        # scatter under perturbations by round-off; the estimate assumes the worst case
         accuracy[beyond] = np.minimum(accuracy[beyond], _scatter(run, np.flatnonzero(beyond)))
         beyond = accuracy > MARGIN * asked
         if not beyond.any():
@@ -229,8 +232,8 @@ def _inaccurate(run: Run, data: Variables) -> Iterator[str]:
 
 
 def _scatter(run: Run, samples: np.ndarray) -> np.ndarray:
-    """How far the accelerations of stages scatter between states that differ from the samples by
-    round-off, with `MARGIN`, relative to those of the samples in the metric of M.
+    """Return the scatter of the accelerations of stages between states that differ from the samples
+    by round-off, times `MARGIN`, relative to those of the samples in the metric of M.
     """
     random = np.random.default_rng(1795)
     y = np.concatenate([run.q, run.v], axis=1)[samples]
@@ -253,8 +256,8 @@ def _scatter(run: Run, samples: np.ndarray) -> np.ndarray:
 
 
 def _moved_by(run: Run, accuracy: np.ndarray) -> float:
-    """What relative errors of the accelerations at the samples add up to in an entry of q, all of
-    one sign.
+    """Return the displacement of an entry of q that relative errors of the accelerations at the
+    samples accumulate to, if all have one sign.
     """
     error = np.nan_to_num(accuracy) * np.abs(run.observation.motion.acceleration).max(axis=1)
     steps = np.diff(run.t)
@@ -263,8 +266,8 @@ def _moved_by(run: Run, accuracy: np.ndarray) -> float:
 
 
 def _accelerated(run: Run) -> np.ndarray:
-    """Samples that have an acceleration, or an equilibrium of forces, to which an error is
-    relative; uniform motion without forces has neither, and its acceleration is all round-off.
+    """Return which samples have an acceleration, or an equilibrium of forces, to which an error is
+    relative; a uniform motion without forces has neither, and its acceleration is round-off.
     """
     motion = run.observation.motion
     a, free, v = (
@@ -290,4 +293,4 @@ WARNINGS = (
     _contact_residuals,
     _not_unique,
 )
-"""Functions `(run, variables)` → sentences; an empty one counts as none."""
+"""Functions `(run, variables)` → sentences; an empty one is ignored."""

@@ -8,9 +8,8 @@ from zwang.native.library import lapack_routines
 
 
 def work_of(t: np.ndarray, power: np.ndarray) -> tuple[np.ndarray, float]:
-    """∫ P dt by a cubic spline over the samples, and how far it is at most from that over every
-    other sample, which says how well the samples resolve the power; NaN where they are too few to
-    tell.
+    """Return ∫ P dt by a cubic spline over the samples, and its largest difference from that over
+    every other sample, which shows how well the samples resolve the power; NaN if they are too few.
     """
     work, coarse = spline_integral(t, power), spline_integral(t[::2], power[::2])
     return work, float(np.max(np.abs(work[::2] - coarse))) if len(t) > 4 or not np.any(
@@ -19,8 +18,8 @@ def work_of(t: np.ndarray, power: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def spline_integral(t: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """∫ y dt up to each t of the cubic spline through y whose third derivative does not jump at its
-    second and last but one point.
+    """Return ∫ y dt up to each t of the cubic spline through y whose third derivative is continuous
+    at its second and last but one point.
 
     A cubic over an interval h has the integral `½ h (y₀ + y₁) + h² (s₀ − s₁) / 12` from its values
     and slopes.
@@ -29,8 +28,8 @@ def spline_integral(t: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _cubics(h: np.ndarray, rise: np.ndarray, both: np.ndarray) -> np.ndarray:
-    """Integrals over the intervals from their lengths, and differences and sums of the values at
-    their ends.
+    """Return the integrals over the intervals from their lengths, and differences and sums of the
+    values at their ends.
     """
     n, slope = len(h), rise / h
     if n < 3:  # a line, or a parabola

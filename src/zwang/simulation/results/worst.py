@@ -12,7 +12,7 @@ from zwang.simulation.results.variables import Variables
 
 @dataclasses.dataclass(frozen=True)
 class Worst:
-    """The largest value of a quantity along a run, and where it is."""
+    """The largest value of a quantity along a run, and its place."""
 
     value: float
     constraint: str
@@ -20,8 +20,8 @@ class Worst:
 
 
 def worst(data: Variables, name: str, among: Sequence[int] | np.ndarray) -> Worst | None:
-    """The largest value of a variable (time, constraint) in some of its columns; NaN is worse than
-    any number.
+    """Return the largest value of a variable (time, constraint) in some of its columns; NaN is
+    larger than any number.
     """
     among = np.asarray(among, int)
     values = data[name].values[:, among]
@@ -35,8 +35,8 @@ def worst(data: Variables, name: str, among: Sequence[int] | np.ndarray) -> Wors
 
 
 def tracking(data: Variables) -> str:
-    """The variable that shows how well servo constraints hold: φ, or ψ where none of them is given
-    at position level.
+    """Return the variable that shows the error of servo constraints: φ, or ψ if none of them is
+    given at position level.
     """
     return (
         "servo_violation"
@@ -46,8 +46,8 @@ def tracking(data: Variables) -> str:
 
 
 def tracking_error(data: Variables) -> str:
-    """The largest error of the servo constraints, and the largest at the end, in words; empty where
-    none of them has a residual.
+    """Return a sentence with the largest error of the servo constraints and the largest at the end;
+    empty if none of them has a residual.
     """
     name = tracking(data)
     values = data[name].values
@@ -61,8 +61,8 @@ def tracking_error(data: Variables) -> str:
 
 
 def contact_residuals(attrs: Mapping) -> dict[str, float]:
-    """The largest residuals of gaps and dry friction over all steps of a run, by their kind; none
-    of a run without them.
+    """Return the largest residuals of gaps and dry friction over all steps of a run, by their kind;
+    empty for a run without them.
     """
     kinds = "primal", "dual", "complementarity"
     return {x: float(attrs[f"contact_{x}"]) for x in kinds if f"contact_{x}" in attrs}

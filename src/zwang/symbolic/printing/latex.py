@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import sympy as sp
+from sympy.printing.pretty.pretty_symbology import pretty_symbol
 
 from zwang.symbolic.derivation import Derivation
 
@@ -48,8 +49,17 @@ def body(found: Derivation) -> str:
             rf"\[ {_latex(found, value)} \qquad\text{{({name.replace('_', ' ')})}} \]"
             for name, value in found.integrals.items()
         ]
-    parts += [r"\section*{Where it holds}", *(_sentence(x) for x in found.assumptions)]
+    letters = {pretty_symbol(str(s)): rf"${found.latex_names[s]}$" for s in e.symbols.p}
+    holds = [" ".join(_letter(x, letters) for x in text.split(" ")) for text in found.assumptions]
+    parts += [r"\section*{Where it holds}", *holds]
     return "\n\n".join(parts)
+
+
+def _letter(word: str, letters: dict[str, str]) -> str:
+    """A word of a sentence; a parameter as in the formulas where its name has Greek letters."""
+    name = word.rstrip(",")
+    known = letters.get(name) if not name.isascii() else None
+    return _sentence(word) if known is None else known + word[len(name) :]
 
 
 def _sentence(text: str) -> str:
@@ -73,10 +83,18 @@ def document(found: Derivation, name: str, note: str) -> dict[str, str]:
 
 
 def _names(found: Derivation) -> str:
-    """q, v and the rates of q."""
+    """Variables, parameters and the rates of q, and the meaning of the letters."""
     symbols, e = found.equations.symbols, found.equations
     row = lambda values: ", ".join(found.latex_names[s] for s in values)
-    out = [rf"\[ q = ({row(symbols.q)}), \qquad v = ({row(symbols.v)}) \]"]
+    p = rf", \qquad p = ({row(symbols.p)})" if symbols.p else ""
+    about = r"The coordinates $q$, velocities $v$ and parameters $p$ satisfy $M \dot v = F$"
+    if e.A.rows:
+        about += (
+            r" $+ Q_c$. The constraint force $Q_c$ enforces $A \dot v = b$, which follows from the "
+            r"constraints $\varphi = 0$ and $\psi = 0$ by differentiation. Without constraints the "
+            r"acceleration is $a = M^{-1} F$; $A^{\oplus} = M^{-1/2} (A M^{-1/2})^{+}$"
+        )
+    out = [f"{about}.", rf"\[ q = ({row(symbols.q)}), \qquad v = ({row(symbols.v)}){p} \]"]
     if list(e.rate) != list(symbols.v):
         out.append(_equation(found, r"\dot q = N v", e.rate))
     return "\n".join(out)

@@ -55,6 +55,16 @@ class _Printer(MathMLPresentationPrinter):
         super().__init__({"mul_symbol": "dot", "mat_delim": ""})
         self._rates, self._defined = rates, set(defined)
 
+    def doprint(self, expr) -> str:
+        """Print with a distance between the parts of a fraction and its line, which fonts without
+        measures for formulas lack.
+        """
+        whole = self._made("mrow", self._print(expr))
+        for fraction in whole.getElementsByTagName("mfrac"):
+            for part in list(fraction.childNodes):
+                fraction.appendChild(self._made("mrow", part, style="padding:.22em 0"))
+        return whole.childNodes[0].toxml().encode("ascii", "xmlcharrefreplace").decode()
+
     def _print_Symbol(self, symbol, style="plain"):
         if symbol in self._defined and (parts := _NAMED.fullmatch(symbol.name)):
             head, tail, below = parts.groups()
@@ -84,6 +94,16 @@ class _Printer(MathMLPresentationPrinter):
         table = super()._print_MatrixBase(matrix)
         table.setAttribute("style", ROUND)
         return table
+
+    def parenthesize(self, item, level, strict=False):
+        """Draw the parentheses of sums with fractions or cases, which are higher than a line."""
+        made = super().parenthesize(item, level, strict=strict)
+        high = item.has(sp.Piecewise) or any(x.exp.is_negative for x in item.atoms(sp.Pow))
+        if item.is_Add and high and len(made.childNodes) == 3:
+            made.removeChild(made.firstChild)
+            made.removeChild(made.lastChild)
+            made.setAttribute("style", ROUND)
+        return made
 
     def _print_Piecewise(self, cases):
         rows = []
@@ -132,7 +152,14 @@ def content(found: Derivation, level: int = 2) -> str:
     heading = lambda text: f"<h{level}>{text}</h{level}>"
     system = [("M", e.M), ("F", e.F), ("φ", e.phi), ("ψ", e.psi), ("A", e.A), ("b", e.b)]
     shared = dict(e.definitions)
-    parts = [_math(f"<mi>{k}</mi>", shown(sp.Matrix([x]))) for k, x in _variables(found).items()]
+    parts = ["<p>The coordinates q, the velocities v and the parameters p satisfy M dv/dt = F"]
+    if e.A.rows:
+        parts.append(
+            " + Q<sub>c</sub>. The constraint force Q<sub>c</sub> enforces A dv/dt = b, which "
+            "follows from the constraints φ = 0 and ψ = 0 by differentiation"
+        )
+    parts.append(".</p>")
+    parts += [_math(f"<mi>{k}</mi>", shown(sp.Matrix([x]))) for k, x in _variables(found).items()]
     parts += [_math(shown(symbol), shown(x)) for symbol, x in shared.items()]
     parts += [_math(f"<mi>{letter}</mi>", shown(x)) for letter, x in system if x.rows]
     if own := [x for x in found.definitions if x[0] not in shared]:
