@@ -72,6 +72,18 @@ def test_links_between_pages_lead_somewhere(page):
         assert target in WRITTEN_BY_THE_BUILD or (DOCS / target).exists(), target
 
 
+def test_rows_of_tables_have_as_many_cells_as_their_heading():
+    """The bars of an absolute value would divide a cell."""
+    pages = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "src/zwang/messages.md"]
+    found = 0
+    for page in pages:
+        text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+        for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+            found += 1
+            assert len({len(re.findall(r"(?<!\\)\|", x)) for x in table.splitlines()}) == 1, table
+    assert found > 10
+
+
 def test_every_page_is_in_the_navigation():
     trees = re.findall(
         r"```\{toctree\}\n(.*?)```", (DOCS / "index.md").read_text(encoding="utf-8"), re.DOTALL
