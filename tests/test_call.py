@@ -33,7 +33,7 @@ START = ([1.0], [0.0])
         (lambda m: zw.batch(m, *START), "zw.batch needs times: zw.batch(model, q0, v0, times"),
         (
             lambda m: zw.batch(m, *START, [0.0, 1.0], times=[0.0, 1.0]),
-            "zw.batch got times twice: in its place and by name; leave one out.",
+            "zw.batch got times twice: as a positional and as a named argument; leave one out.",
         ),
         (lambda m: zw.simulate(), "zw.simulate needs model and q0"),
         (

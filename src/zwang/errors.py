@@ -204,7 +204,7 @@ _ENDS: dict[Result, tuple[Any, ...]] = {
         Remedy("begin to turn back earlier, by a smaller gain of the inequality"),
         Remedy("start farther from it"),
     ),
-    Result.NOT_MET: ("a constraint was to be switched on where it is not met",),
+    Result.NOT_MET: ("a constraint is switched on at a state that violates it",),
     Result.CHATTERING: (
         "the switches chatter (Zeno behavior): events accumulate and no step can pass them",
     ),
@@ -221,12 +221,15 @@ _ENDS: dict[Result, tuple[Any, ...]] = {
     Result.BETWEEN_BRANCHES: (
         "the start is at rest where branches of motion meet, and its acceleration is along none of "
         "them",
-        Remedy("start beside it on the branch meant, as listed by the analysis of branches"),
+        Remedy(
+            "start slightly off this configuration, on the intended branch, as listed by the "
+            "analysis of branches"
+        ),
         Remedy("run it on the host, where one is chosen", options=()),
     ),
     Result.PARADOX: (
-        "friction leaves no or two constraint forces at this state, the paradox of Painlevé: rigid "
-        "bodies have no answer there",
+        "with friction, no constraint force or more than one satisfies the equations at this "
+        "state (Painlevé's paradox)",
         Remedy("lower the friction"),
         Remedy("give the contact a stiffness"),
     ),
@@ -236,13 +239,13 @@ _ENDS: dict[Result, tuple[Any, ...]] = {
         Remedy("give pseudoinverse=zw.methods.CompleteOrthogonal()"),
     ),
     Result.SINGULAR_STOP: (
-        "a gap closes, or a switch turns, where the constraints lose their rank: branches of "
-        "motion may meet there, and no equation says along which one it goes on",
+        "a gap closes, or a switch changes, where the constraints lose their rank: branches of "
+        "motion may meet there, and no equation determines along which one the motion continues",
         Remedy("move the stop or the switch off this singular configuration"),
     ),
     Result.VANISHING: (
-        "the gradient of a constraint vanishes while it asks for something, so that no finite "
-        "force can hold it",
+        "the gradient of a constraint vanishes where its equation A v̇ = b requires an "
+        "acceleration, so that no finite force can satisfy it",
         Remedy("state the relation itself instead of its square"),
         SHORTER,
     ),

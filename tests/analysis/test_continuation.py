@@ -175,7 +175,7 @@ def test_a_branch_of_open_verdicts_is_drawn_as_open():
     branch = zw.analysis.continuation(model, [0.0, 0.0], over="spin", to=(3.0, 4.0), step=0.5)
     assert np.max(branch.eigenvalues.real) < 1e-9  # which the eigenvalues alone call stable
     assert not branch.stable.any() and all(x.stable is None for x in branch.points)
-    assert all(x.startswith("open: gyroscopic") for x in branch.verdicts)
+    assert all(x.startswith("undecided: only gyroscopic") for x in branch.verdicts)
     assert [c.label for c in branch.plot().panels[0].curves] == ["open"]
 
 

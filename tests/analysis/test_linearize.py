@@ -260,5 +260,5 @@ def test_the_verdict_says_what_eigenvalues_leave_open():
     # a deviation of the first velocity grows with time, and not exponentially
     assert free.stable is False and free.verdict == "neutral: nothing brings q0 back"
     falling = zw.analysis.linearize(systems.cart_pole(), [0.0, 0.0, 0.3, 0.4])
-    assert falling.kind == "moving state" and "verdict               open: " in str(falling)
+    assert falling.kind == "moving state" and "verdict               undecided: " in str(falling)
     assert falling.stable is None

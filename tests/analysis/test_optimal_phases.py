@@ -241,7 +241,7 @@ def test_phases_end_at_times_of_a_switch():
             {"duration": [Phase(0.5, rebounds="floor"), Phase(0.5, holds="floor")]},
             "open in this phase and in the next one",
         ),
-        ({"duration": 1.0}, "may let go"),
+        ({"duration": 1.0}, "is an inequality"),
         ({"duration": [Phase(0.5), Phase(0.5)], "bounds": 3}, "bounds is 3"),
         ({"duration": [Phase(0.5), 1.0]}, "zw.analysis.Phase"),
         ({"duration": [Phase(0.5), Phase(0.5)], "bounds": {"x": (2, 3)}}, "no motion from start"),

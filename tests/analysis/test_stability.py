@@ -119,7 +119,7 @@ CUBE = one(lambda q, v, t: q**3)
             one(lambda q, v, t: -(q**2) * v),
             [0.0],
             None,
-            "a brake some way off",
+            "damping at a distance",
             id="a brake that vanishes",
         ),
         pytest.param(
@@ -227,7 +227,9 @@ def test_a_bead_on_a_turning_rod_grows_as_a_simulation_does():
 )
 def test_rest_that_constraints_forbid_is_refused(constraint, name):
     system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: -q)
-    with pytest.raises(zw.ModelError, match=f"{name!r} moves, so that there is no rest"):
+    with pytest.raises(
+        zw.ModelError, match=f"{name!r} prescribes a motion, so there is no equilibrium"
+    ):
         zw.analysis.equilibrium(zw.Model(system, [constraint]), [0.0, 0.0])
 
 

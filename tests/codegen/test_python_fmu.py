@@ -52,7 +52,7 @@ def test_functions_of_a_script_go_along(example):
     ("given", "said"),
     [
         ({"python": True, "drift": None}, "option 'drift'; there are: rtol"),
-        ({"rtol": 1e-9}, "rtol has no place in a unit of C; give python=True"),
+        ({"rtol": 1e-9}, "rtol is not supported by a unit without Python; give python=True"),
         ({"python": 1}, "python"),
     ],
 )

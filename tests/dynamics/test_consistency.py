@@ -349,7 +349,9 @@ def test_a_mass_that_vanishes_along_the_run_is_found_there():
 def test_a_constraint_without_a_zero_is_said_to_have_none():
     """A wrong sign: q·q + 1 in place of q·q − 1."""
     model = zw.Model(free_particle(2), [zw.Holonomic(lambda q, t, p: q @ q + 1, name="rod")])
-    with pytest.raises(zw.ModelError, match="'rod': it has no zero near the start.*signs"):
+    with pytest.raises(
+        zw.ModelError, match="'rod': its residual has no zero near the start.*signs"
+    ):
         zw.simulate(model, [1.0, 0.0], [0.0, 0.0], duration=1.0)
 
 

@@ -345,10 +345,15 @@ CASES = (
     Case(
         "a limit of speed that comes later",
         2,
-        "reached the end|'slow' keeps psi",
+        "reached the end|psi of constraint 'slow' cannot be reduced",
         simulated([SLOW]),
     ),
-    Case("a drive that jumps", 1, "'drive' jumps by phi = 1 after", simulated([LEAPING])),
+    Case(
+        "a drive that jumps",
+        1,
+        "phi of constraint 'drive' jumps by 1 just after",
+        simulated([LEAPING]),
+    ),
     Case(
         "two velocities in turn", 2, "end", simulated([N(lambda q, v, t, p: v[0] * v[1], name="x")])
     ),

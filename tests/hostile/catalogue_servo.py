@@ -150,7 +150,7 @@ CASES = (
     Case(
         "a spring of 1e20 N/m",
         7,
-        "long before the end: raise max_steps.*the rest would take .* of them",
+        "long before the end: raise max_steps.*the rest would take .* steps",
         pendulum(force=lambda q, v, t, p: -1e20 * (q - 0.3), rtol=1e-6),
     ),
     # parameters that the data say nothing about

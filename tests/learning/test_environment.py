@@ -144,7 +144,9 @@ def test_constraints_that_come_to_contradict_each_other_end_the_episode():
     kept, _, over, _, info = env.step([0.0])
     assert over and info == {"failed": True}
     np.testing.assert_array_equal(kept, observation)
-    assert "'pair' keeps phi" in env.task.plant.reason(env.state, np.zeros(1))
+    assert "phi of constraint 'pair' cannot be reduced" in env.task.plant.reason(
+        env.state, np.zeros(1)
+    )
     many = zw.environment(plant, lambda q, v, u, t, p: q[1], members=2, **options)
     many.reset(seed=0)
     for _ in range(10):

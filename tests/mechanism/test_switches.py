@@ -131,7 +131,9 @@ def test_a_motion_that_cannot_switch_refuses_the_model(made, what):
     """Also a pin that holds at the start and breaks later."""
     mechanism = made(ROPE.replace("] } }", "] }, initially = true }"))
     start = mechanism.start_state
-    with pytest.raises(zw.ModelError, match="has switches of 'rope', which .*use zw.simulate"):
+    with pytest.raises(
+        zw.ModelError, match="declares switches for 'rope', which .*use zw.simulate"
+    ):
         COMPILED[what](mechanism.model, start.q, start.v)
 
 
@@ -160,7 +162,9 @@ def test_what_looks_at_one_state_refuses_a_rope_that_is_slack(made, what):
     """The rope would be taken for taut, and the start moved onto it by 0.27 m."""
     mechanism = made(ROPE)
     start = mechanism.start_state
-    with pytest.raises(zw.ModelError, match="'rope' is switched on later.* zw.simulate"):
+    with pytest.raises(
+        zw.ModelError, match="'rope' is inactive at the start and switched on later.* zw.simulate"
+    ):
         AT_ONE_STATE[what](mechanism.model, start.q, start.v)
 
 

@@ -32,7 +32,7 @@ def test_a_motor_behind_a_spring_has_degree_three_for_a_speed_and_four_for_a_pos
     assert speed.authority["beta"][:2] == [0.0, 0.0] and speed.authority["beta"][2] > 0.1
     position = relative_degree(flexible_arm(), Servo([LINKS], MOTORS), *STATE)
     assert position.degrees == {"links": 4} and position.rank == 2 and position.internal == 0
-    assert "relative degree 'links' 4; 0 of the states stay internal" in position.sentence
+    assert "relative degree 'links' 4; the zero dynamics have 0 states" in position.sentence
 
 
 def test_without_further_differentiation_the_control_says_that_it_has_no_authority():

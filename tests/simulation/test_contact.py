@@ -109,7 +109,7 @@ def test_a_drive_may_add_energy_where_it_plucks_a_load():
 
 def test_no_motion_goes_on_where_painleve_s_rod_has_no_answer():
     rod = zw.gallery.load("painleve-rod", mu=4 / 3 * (1 + 1e-10))
-    with pytest.raises(zw.SimulationError, match="no forces keep all gaps from closing.*|Painlevé"):
+    with pytest.raises(zw.SimulationError, match="no forces satisfy all inequalities.*|Painlevé"):
         rod.run()
 
 
@@ -246,7 +246,7 @@ def test_a_table_that_is_lifted_adds_its_work_and_nobody_is_warned():
 def test_what_may_let_go_is_refused_where_nobody_follows_it():
     floor = zw.Inequality(lambda q, t, p: q[1], name="floor")
     model = zw.Model(falling(2), [floor])
-    with pytest.raises(zw.ModelError, match="'floor' may let go, which only zw.simulate"):
+    with pytest.raises(zw.ModelError, match="'floor' is an inequality.*use zw.simulate"):
         zw.motion(model, [0.0, 1.0], [0.0, 0.0])
     with pytest.raises(zw.ModelError, match="penetrates 'floor': its gap is -0.5"):
         zw.simulate(model, [0.0, -0.5], [0.0, 0.0], duration=1.0)

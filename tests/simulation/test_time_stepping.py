@@ -114,7 +114,7 @@ def test_a_load_on_a_joint_is_its_own_reaction():
     "given, said",
     [
         ({}, "takes steps of one length"),
-        ({"step": 1e-2, "switches": [zw.Switch("rod", off=0.1)]}, "locates no instants"),
+        ({"step": 1e-2, "switches": [zw.Switch("rod", off=0.1)]}, "does not locate events"),
         ({"step": 1e-2, "drift": zw.methods.NoStabilization()}, "needs zw.methods.Projection"),
     ],
 )

@@ -35,7 +35,7 @@ def test_four_legs_share_their_load_in_many_ways_and_three_in_one():
     assert not np.any(four.variables["multiplier_unique"].values)
     assert not np.any(four.variables["force_unique"].values)
     assert np.all(four.variables["motion_unique"].values)
-    assert "the motion is unique, and the forces of leg 0, leg 1" in str(four)
+    assert "the motion is unique, but the forces of leg 0, leg 1" in str(four)
     assert "force_unique" not in three.variables and three.labels.whole
 
 

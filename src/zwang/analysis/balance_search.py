@@ -140,7 +140,8 @@ def started(model: Model, q, v, t, params, hold, acting: Inputs) -> tuple[Proble
     start = problem.at(state.q, rates, acting.nominal)
     if start is None:
         raise ModelError(
-            f"{model.name}: forces or constraints are no numbers at the given q; start elsewhere."
+            f"{model.name}: forces or constraints are NaN or infinite at the given q; start "
+            "elsewhere."
         )
     return problem.scaled(start), start
 
@@ -179,8 +180,8 @@ def _rates(model: Model, here, found: Symmetries) -> np.ndarray:
     if found.base is None:
         out = Remedy("leave v out", (("steady", "leave --steady out"),))
         raise ModelError(
-            f"{model.name} depends on time in a way that no symmetry makes up for, so it has no "
-            f"steady motion; {advice(out)} for an equilibrium at the given time."
+            f"{model.name} depends on time, so it has no steady motion; {advice(out)} for an "
+            "equilibrium at the given time."
         )
     v = np.asarray(here.state.v)
     rates, left = found.rates(here.dynamics, here.state, here.w)
@@ -257,8 +258,8 @@ def refuse_unbalanced(model: Model, problem: Problem, at: Point) -> None:
         return
     worst = model.system.velocities[int(np.argmax(np.abs(at.W @ at.gradient)))]
     raise ModelError(
-        f"{model.name}: no balance of forces was found from this guess: a part of {left:.1e} of "
-        f"the forces is left, most of it along {worst!r}; {advice(*UNBALANCED)}."
+        f"{model.name}: no balance of forces was found from this guess: the unbalanced force is "
+        f"{left:.1e} of all forces, most of it along {worst!r}; {advice(*UNBALANCED)}."
     )
 
 
@@ -276,9 +277,9 @@ def refuse_moving(model: Model, problem: Problem, at: Point) -> None:
             if np.any(moves[k]):
                 size = float(np.max(np.abs(imposed[k, own])))
                 raise ModelError(
-                    f"{model.name}: constraint {name!r} moves, so that there is no rest: {what} "
-                    f"is {size:.3g} at v = 0 and t = {problem.t:.6g}, expected 0; give v= of a "
-                    "steady motion, or take the constraint's drive away."
+                    f"{model.name}: constraint {name!r} prescribes a motion, so there is no "
+                    f"equilibrium: {what} is {size:.3g} at v = 0 and t = {problem.t:.6g}, "
+                    "expected 0; give v= of a steady motion, or remove the constraint's drive."
                 )
 
 

@@ -198,8 +198,8 @@ class BaseParameters(AbstractResult):
         values, axes = principal(self.reduced @ np.swapaxes(self.reduced, 1, 2))
         if np.min(values[:, 0] / values[:, -1]) < AGREEMENT:
             raise ModelError(
-                "identify: no control acts along a direction in which the model can move; free "
-                "motions say nothing about the noise of a torque. Leave that freedom out."
+                "identify: no control acts along a direction in which the model can move, so the "
+                "noise cannot be estimated; remove that degree of freedom."
             )
         return np.swapaxes(axes, 1, 2) / np.sqrt(values)[..., None]
 
@@ -294,7 +294,7 @@ def _combined(coefficients, names: Sequence[str]) -> str:
     return " ".join(terms).removeprefix("+ ")
 
 
-@host_only("find them before, with the numbers of one motion")
+@host_only("call it outside of them, with the numbers of one motion")
 def base_parameters(
     model: Model,
     parameters: Sequence[str],

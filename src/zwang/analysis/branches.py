@@ -180,7 +180,7 @@ class Branches:
     __repr__ = __str__
 
 
-@host_only("look at the branches of one configuration with its numbers")
+@host_only("call it outside of them, with the numbers of one configuration")
 def branches(model, q=None, t=0.0, *, params: PyTree = None) -> Branches:
     """The branches of motion through a configuration at which rows of constraints lose rank.
 

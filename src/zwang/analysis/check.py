@@ -169,7 +169,7 @@ class Diagnosis:
         return present("notebook_of_diagnosis", self)
 
 
-@host_only("check the model before, with the numbers of one state")
+@host_only("call it outside of them, with the numbers of one state")
 def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
     """Diagnose a model at a state, which need not meet the constraints.
 

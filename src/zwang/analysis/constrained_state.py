@@ -128,9 +128,8 @@ def dynamics_of(model: Model, params, on: np.ndarray | None = None) -> Dynamics:
     """
     if model.system.offset is not None:
         raise ModelError(
-            f"{model.name} has rates that no velocity moves (offset=, as zw.HigherOrder makes "
-            "them), which equilibria and linearizations do not cover; expected a model of second "
-            "order."
+            f"{model.name} has q̇ ≠ 0 at v = 0 (offset=, as zw.HigherOrder makes it), which "
+            "equilibria and linearizations do not cover; expected a model of second order."
         )
     dynamics = model.dynamics(params, Proximal(), lets_go=on is not None)
     return dynamics if on is None else dynamics.with_rows(on)
@@ -247,7 +246,9 @@ def unpushed(pushing: Rows, pull: np.ndarray, free: np.ndarray) -> np.ndarray:
         return free
     Z = kernel(pushing)
     if Z.shape != free.shape:
-        raise ModelError("friction slides here and leaves no constraint force, or several.")
+        raise ModelError(
+            "with sliding friction here the constraint force does not exist or is not unique."
+        )
     return solve_square(free.T @ pushing.metric.M @ Z, Z.T).T if Z.size else Z
 
 
@@ -267,7 +268,9 @@ def solve(dynamics: Dynamics, s: State) -> ConstrainedState:
         if dynamics.constraints.sliding is None or np.max(np.abs(further)) <= ROUND_OFF * size:
             return found
         multipliers = found.multipliers
-    raise ModelError("friction slides here and leaves no constraint force, or several.")
+    raise ModelError(
+        "with sliding friction here the constraint force does not exist or is not unique."
+    )
 
 
 def on_constraints(dynamics: Dynamics, q, v, t) -> State | None:
@@ -300,8 +303,8 @@ def placed(model: Model, dynamics: Dynamics, q, v, t, what: str) -> State:
         s = on_constraints(dynamics, given.q, given.v, float(given.t))
     except np.linalg.LinAlgError:
         raise ModelError(
-            f"{what}: the mass matrix of {model.name} is singular along a direction that no "
-            "constraint holds, or has entries that are no numbers; zw.check names it."
+            f"{what}: the mass matrix of {model.name} is singular in a direction that constraints "
+            "leave free, or has entries that are NaN or infinite; zw.check names it."
         ) from None
     if s is None:
         raise ModelError(

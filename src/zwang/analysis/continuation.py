@@ -189,8 +189,8 @@ class Continuation(AbstractResult):
             solved, moved = near_fold(equations, here, at(params), special.value, x[free], null)
             if not solved.determines(0):
                 raise ModelError(
-                    f"{model.name}: the {special} is not one that other parameters keep, so that "
-                    "it has no derivatives."
+                    f"{model.name}: the {special} does not persist when other parameters change, "
+                    "so that it has no derivatives."
                 )
             found.append(moved[0])
         return jnp.stack(found) if found else jnp.zeros(0)
@@ -243,7 +243,7 @@ class Continuation(AbstractResult):
         return "\n".join(lines)
 
 
-@host_only("follow the branch before, at the numbers of one model")
+@host_only("call it outside of them, with the numbers of one model")
 def continuation(
     model: Model,
     q,

@@ -253,7 +253,9 @@ def _sorted(given) -> tuple[tuple[AbstractCost, ...], tuple[AbstractLimit, ...]]
             )
         costs.append(x if isinstance(x, AbstractCost) else UserCost(x))
     if not costs:
-        raise ModelError("design: targets contain no cost, so that nothing is to be made small.")
+        raise ModelError(
+            "design: targets contain no cost, so there is nothing to minimize; give a cost."
+        )
     return tuple(costs), limits
 
 

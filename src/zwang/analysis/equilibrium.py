@@ -93,7 +93,7 @@ class Equilibrium(AbstractResult):
     def other(self) -> str:
         """A sentence on an equilibrium at the guess that the search has left."""
         nearest = Remedy('find="nearest"', (("find", "--find nearest"),))
-        return f"balances, too, or almost, but is no minimum: {advice(nearest)} keeps it"
+        return f"is also an equilibrium, or almost, but not a minimum; {advice(nearest)} returns it"
 
     @property
     def steady(self) -> bool:
@@ -199,7 +199,7 @@ class Equilibrium(AbstractResult):
         return "\n".join(_lines(self))
 
 
-@host_only("find the equilibrium before, at the numbers of one model")
+@host_only("call it outside of them, with the numbers of one model")
 def equilibrium(
     model: Model,
     q,
@@ -248,9 +248,9 @@ def equilibrium(
     if model.constraints.loose:
         if v is not None and np.any(np.asarray(v)):
             raise ModelError(
-                f"{model.name}: {model.constraints.loose[0]!r} may let go, which no search for a "
-                "steady motion follows; take the equations that hold by zw.contact_mode(model, q, "
-                "v)."
+                f"{model.name}: {model.constraints.loose[0]!r} is an inequality or dry friction, "
+                "which the search for steady motions does not support; take the equations that "
+                "hold by zw.contact_mode(model, q, v)."
             )
         search = lambda mode, q: equilibrium(
             mode, q, t=t, params=params, inputs=inputs, hold=hold, find=find

@@ -261,7 +261,7 @@ def _change(of: FinalState, x: Switched) -> Change:
     if pushed and not np.allclose(
         jumped, after, ALL_BUT_ZERO, ALL_BUT_ZERO * np.max(abs(after - y))
     ):
-        raise _unknown(x, "the impact is not one of Newton's law with one answer")
+        raise _unknown(x, "the impact has no unique solution by Newton's law")
     return found
 
 
@@ -288,7 +288,7 @@ def _event(of: FinalState, x: Switched, at: int, modes: np.ndarray) -> tuple[int
     if len(rising) > 1:
         names = " and ".join(repr(contacts.names[int(k)]) for k in rising)
         raise _unknown(x, f"{names} change at one instant, and in which order is not known")
-    raise _unknown(x, "an event grazes zero, or nothing passes through it")
+    raise _unknown(x, "the event only touches zero")
 
 
 def _unknown(x: Switched, why: str) -> ModelError:

@@ -199,8 +199,8 @@ def _followed(
         if inputs and error.freedom > 1 and _meet(subject):
             raise ModelError(
                 f"{name}: the start is a singular configuration in which branches of motion meet, "
-                "so that the input does not say how the mechanism moves on: give a q= beside it, "
-                "on the branch meant (zw.analysis.branches lists them)."
+                "so that the input does not determine how the mechanism moves on: give a q= near "
+                "it on the intended branch (zw.analysis.branches lists them)."
             ) from None
         raise ModelError(_freedom_sentence(name, error, dynamics, bool(inputs))) from None
 
@@ -274,7 +274,7 @@ def _ended(path: Path) -> str:
     return {
         "limit": f"ends at a limit position at {path.limits[-1].t:.6g}" if path.limits else "",
         "singular": "ends at a singular configuration",
-        "lost": "comes to a configuration that no step gets past",
+        "lost": "comes to a configuration beyond which no step can be certified",
     }.get(path.ended, "ends before")
 
 

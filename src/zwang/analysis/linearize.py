@@ -230,7 +230,7 @@ class Linearization(LinearSystem, AbstractResult):
     __repr__ = AbstractResult.__repr__
 
 
-@host_only("linearize before, at the numbers of one state")
+@host_only("call it outside of them, with the numbers of one state")
 def linearize(
     model: Model,
     q,

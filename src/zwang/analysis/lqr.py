@@ -221,7 +221,7 @@ def lqr(
     if at.kind == "moving state":
         raise ModelError(
             "lqr: the linearization is about a moving state, expected an equilibrium or a steady "
-            "motion: a gain on the coordinates themselves would pull it back to where it was."
+            "motion: a gain on the coordinates themselves would return it to the old position."
         )
     system = at.reduced() if steady else at
     output, effort = _weights(at, Q, R)
@@ -232,7 +232,7 @@ def lqr(
     except np.linalg.LinAlgError:
         raise ModelError(
             "lqr: the Riccati equation has no solution: a state on the imaginary axis is neither "
-            "reached by the inputs nor seen by the weighted outputs; weight it by Q."
+            "controllable nor observable through Q; weight it by Q."
         ) from None
     poles = eigenvalues(A - B @ K)
     if steady and at.neutral.shape[1]:
@@ -247,9 +247,11 @@ def lqr(
 def _weights(at: Linearization | TimeVaryingLinearization, Q, R) -> tuple[np.ndarray, np.ndarray]:
     output, effort = _weight(Q, "Q", at.outputs), _weight(R, "R", at.inputs)
     if principal(effort)[0][0] <= 0:
-        raise ModelError("lqr: R has an eigenvalue that is not positive; every input must cost.")
+        raise ModelError(
+            "lqr: R has an eigenvalue that is not positive; R must be positive definite."
+        )
     if principal(output)[0][0] < -SOLUTION_ERROR * np.max(np.abs(output)):
-        raise ModelError("lqr: Q has a negative eigenvalue; no deviation may be worth something.")
+        raise ModelError("lqr: Q has a negative eigenvalue; Q must be positive semidefinite.")
     return output, effort
 
 

@@ -58,7 +58,7 @@ from zwang.simulation.switching import Switch
 from zwang.thresholds import AGREEMENT, DEFAULT_RTOL
 
 
-@host_only("choose the motion before, with the numbers of one problem")
+@host_only("call it outside of them, with the numbers of one problem")
 def optimal_control(
     model: Model,
     start,

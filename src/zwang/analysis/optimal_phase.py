@@ -345,6 +345,6 @@ def _marked(names: Sequence[str], chosen: Sequence[str], which: str) -> np.ndarr
     found = np.zeros(len(names), bool)
     for name in chosen:
         if not rows(name):
-            known(name, names, f"Phase: {which} names what is neither a gap nor switched,")
+            known(name, names, f"Phase: {which}: the model has no gap or switched constraint")
         found[rows(name)] = True
     return found

@@ -176,7 +176,7 @@ def bounds_of(model: Model, acting: Inputs, law: Feedback, bounds: Mapping) -> B
                 f"optimal_control: bounds name {name!r}, which stands for more than one thing; "
                 f"write {' or '.join(map(repr, several))}."
             )
-        known(name, places, "optimal_control: bounds name what is not of the model,")
+        known(name, places, "optimal_control: bounds: the model has no")
         which, place = places[name]
         if isinstance(place, slice):
             own = range(place.start, place.stop)
@@ -330,13 +330,14 @@ def refuse_infeasible(
     speed = found.w[first.x_at[0]][first.problem.flow.dynamics.system.nq :]
     why = (
         " The start is a singular configuration at rest, from which more than one motion leads: "
-        "start beside it, or with a velocity."
+        "start slightly off it, or with a velocity."
         if first.singular[0] and not np.any(speed)
         else ""
     )
     what = chain.described(int(np.argmax(off)), names, states)
     raise ModelError(
-        f"optimal_control: no motion from start to end within the bounds was found ({found.status} "
-        f"after {counted(len(found.history), 'iteration')}); what is missed most is {what}, by "
-        f"{np.max(off):.2g}. Allow a longer duration or wider bounds, or give another guess=.{why}"
+        "optimal_control: no motion from start to end within the bounds was found "
+        f"({found.status} after {counted(len(found.history), 'iteration')}); the largest "
+        f"violation is that of {what}, {np.max(off):.2g}. Allow a longer duration or wider "
+        f"bounds, or give another guess=.{why}"
     )

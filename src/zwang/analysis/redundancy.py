@@ -39,7 +39,7 @@ class Dependency:
     def __str__(self) -> str:
         row = f"{self.row[0]} [{self.row[1]}]"
         if not self.others:
-            return f"{row} is no constraint here: its gradient vanishes"
+            return f"{row} has no effect here: its gradient is zero"
         rows = ", ".join(f"{name} [{i}]" for name, i, _ in self.others[:6])
         more = f" and {len(self.others) - 6} more" if len(self.others) > 6 else ""
         return f"{row} follows from {rows}{more}"

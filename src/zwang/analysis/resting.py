@@ -63,7 +63,7 @@ def resting(model: Model, q, t: float, params: PyTree, search: Callable[[Model, 
             return dataclasses.replace(found, unique=_unique(model, dynamics, mode, found))
     raise ModelError(
         f"{model.name}: no set of closed gaps balances near this guess; start closer, with the "
-        "gaps closed that carry."
+        "loaded gaps closed."
     )
 
 

@@ -46,13 +46,13 @@ FREQUENCY_FLOOR = 1e-12
 """Rate [1/s] assigned to a system without any stiffness or damping."""
 
 MOVING = (
-    "open: eigenvalues at one state of a motion do not decide how deviations grow; those of "
+    "undecided: eigenvalues at one state of a motion do not decide how deviations grow; those of "
     "zw.analysis.linearize(model, run.q, run.v, t=run.t).transition() over a period do"
 )
-LOADED = "open: forces change with time and balance at this instant only"
+LOADED = "undecided: forces change with time and balance at this instant only"
 SINGULAR = (
-    "open: rows lose rank here, so that branches of motion may meet and no linear equations hold; "
-    "zw.analysis.branches lists them"
+    "undecided: rows lose rank here, so that branches of motion may meet and no linear equations "
+    "hold; zw.analysis.branches lists them"
 )
 
 
@@ -123,20 +123,24 @@ def _by_potential(linear: Linearization, A, K, error) -> Verdict:
             return linearly
         # gyroscopic forces stabilize a maximum of the potential only without dissipation
         still = linearly.stable and max(abs(fed[0]), abs(fed[1])) <= AGREEMENT
-        words = "open: gyroscopic forces hold it to first order, and other forces do work"
+        words = "undecided: only gyroscopic forces stabilize it, and other forces do work"
         return linearly if still else Verdict(None, words)
     if lowest == "falls":
-        words = "open: the potential falls in a direction without stiffness"
+        words = "undecided: the potential falls in a direction without stiffness"
         gyroscopic = np.linalg.norm(A[n:, n:] - A[n:, n:].T) > ALL_BUT_ZERO * _rate(A)
         return Verdict(None, words) if gyroscopic else UNSTABLE
     if fed[1] > AGREEMENT:
         return Verdict(
-            None, "open: to first order no force does work, beyond it they feed energy in"
+            None,
+            "undecided: to first order no force does work, but at higher order forces "
+            "feed energy in",
         )
     if seen.all() or lowest == "rises":
         return STABLE
     if not linearly.stable and _braked_aside(linear, V[:, ~seen]):
-        return Verdict(None, "open: nothing brings it back, and a brake some way off may stop it")
+        return Verdict(
+            None, "undecided: no restoring force; damping at a distance may stop the drift"
+        )
     return _free(linear, bool(linearly.stable))
 
 
@@ -208,7 +212,9 @@ def _by_eigenvalues(A: np.ndarray, error: np.ndarray) -> Verdict:
     while len(critical):
         near = np.abs(critical - critical[0]) <= ALIKE * rate
         if np.sum(near) > 1 and _coupled(S, critical[0], rate):
-            words = "open: a multiple eigenvalue on the imaginary axis, where higher orders decide"
+            words = (
+                "undecided: a multiple eigenvalue on the imaginary axis, where higher orders decide"
+            )
             return Verdict(None, words)
         critical = critical[~near]
     return STABLE

@@ -162,7 +162,7 @@ class StableInversion(AbstractResult):
         )
 
 
-@host_only("invert before, with the numbers of one maneuver")
+@host_only("call it outside of them, with the numbers of one maneuver")
 def stable_inversion(
     model: Model,
     servo: Servo | None = None,

@@ -191,8 +191,8 @@ def subject_of(
     for name, constraint in model.constraints.owners.items():
         if not constraint.level.has_phi:
             raise ModelError(
-                f"{where}: constraint {name!r} is no relation between coordinates, so that "
-                "configurations do not follow from inputs; use zw.simulate."
+                f"{where}: constraint {name!r} is a velocity constraint, so inputs do not "
+                "determine the configuration; use zw.simulate."
             )
     state = model.state(q, np.zeros(model.system.nv))
     placed = consistent_state(model, state.q, t=t, params=params).state.q if place else state.q

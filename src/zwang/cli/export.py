@@ -108,7 +108,7 @@ def _left_out(options: Mapping[str, Any], form: Form) -> str:
     if not lost:
         return ""
     hint = "; an FMU with Python keeps switches and loop" if form in C else ""
-    return f"{form.value}: without {' and '.join(lost)} of the model's runs{hint}."
+    return f"{form.value}: omits {' and '.join(lost)} of the model{hint}."
 
 
 def written(target: Target, form: Form, folder: Path) -> list[Path]:

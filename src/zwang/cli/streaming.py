@@ -44,8 +44,8 @@ def resumed(ctx: typer.Context, folder: Path | None, model: str | None) -> int:
         raise UserError("missing argument 'MODEL'; or give --resume DIR.")
     if not is_file(folder / COMMAND):
         raise UserError(
-            f"{shown_path(folder)} holds no run that was begun by zwang run --stream; one that was "
-            "begun in Python goes on by zw.resume."
+            f"{shown_path(folder)} holds no run that was begun by zwang run --stream; continue a "
+            "run started in Python with zw.resume."
         )
     found = json.loads(read_text(folder / COMMAND, "toml_size"))
     words = found.get("words") if isinstance(found, dict) else None

@@ -77,8 +77,8 @@ def _folder(run: Path) -> Path:
     if not is_file(folder / PAGE):
         written = is_file(folder / "run.nc")
         why = (
-            "its model says nothing of what there is to see: define scene, a zw.Scene, beside "
-            "model, q0 and v0, and run it again"
+            "its model has no scene: define scene, a zw.Scene, next to model, q0 and v0, and run "
+            "it again"
             if written
             else "expected the folder that `zwang run MODEL` has written"
         )

@@ -61,8 +61,8 @@ def refuse_unwritable(model: Model) -> None:
         raise ModelError(f"{model.name}: formulas and code need a zw.Servo as control law.")
     if servo.limits is not None:
         raise ModelError(
-            f"{model.name}: limits of actuators have no formula; leave limits= out, and limit u "
-            "where it is applied."
+            f"{model.name}: code generation does not support limits of actuators; leave limits= "
+            "out, and limit u where it is applied."
         )
     if any(c.nonideal is not None for c in model.constraints.members):
         raise ModelError(

@@ -202,8 +202,9 @@ def refuse_nearly_parallel(model: Model, given: Samples) -> None:
     if (usual := float(np.median(least))) < LEAST_SWEPT:
         raise ModelError(
             f"{given.model.name}: rows of the constraints are nearly parallel (singular value "
-            f"{usual:.1e}); code that takes no rank decision holds rows down to {LEAST_SWEPT:.0e}: "
-            "state constraints whose rows are farther apart, or leave one of them out."
+            f"{usual:.1e}); generated code, which makes no rank decision, satisfies rows only "
+            f"with singular values above {LEAST_SWEPT:.0e}: state constraints whose rows are "
+            "farther apart, or leave one of them out."
         )
 
 

@@ -238,8 +238,8 @@ def _of_one_sign(
         residual = float(np.sum(phi[dynamics.constraints.position_rows == row]))
         if abs(residual) > SMALL_PART * np.max(np.abs(value)):
             found[row] = (
-                f"it has no zero near the start: its residual keeps away from zero, with "
-                f"{residual:.3g} where the search ended; look at its signs"
+                f"its residual has no zero near the start ({residual:.3g} where the search "
+                "ended); check the signs in its function"
             )
             continue
         found[row] = (

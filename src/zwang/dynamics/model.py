@@ -187,8 +187,9 @@ class Model(Record):
             refuse_letting_go(self)
         if not lets_go and (idle := IDLE.get(self)):
             raise ModelError(
-                f"{self.name}: constraint {idle[0]!r} is switched on later, which zw.simulate "
-                "alone follows; leave its switch out here, or the constraint."
+                f"{self.name}: constraint {idle[0]!r} is inactive at the start and switched on "
+                "later, which only zw.simulate supports; leave its switch out here, or the "
+                "constraint."
             )
         strategy(
             pseudoinverse,
@@ -334,10 +335,11 @@ def refuse_letting_go(model: Model) -> None:
     """
     if loose := model.constraints.loose:
         raise ModelError(
-            f"{model.name}: constraint {loose[0]!r} may let go, which only zw.simulate, zw.batch, "
-            "zw.sweep, zw.check, zw.analysis.equilibrium, C, FMUs and pages follow, and "
-            "zw.analysis.final_state differentiates; take the equations that hold at a state by "
-            "zw.contact_mode(model, q, v), or leave it out here."
+            f"{model.name}: constraint {loose[0]!r} is an inequality or a dry friction, which "
+            "this function does not support; use zw.simulate, zw.batch, zw.sweep, zw.check, "
+            "zw.analysis.equilibrium, C, FMUs or pages, and zw.analysis.final_state for "
+            "derivatives; take the equations that hold at a state by zw.contact_mode(model, q, "
+            "v), or leave it out here."
         )
 
 

@@ -24,8 +24,8 @@ from zwang.inputs.call import misfits_named
 from zwang.inputs.text import counted
 
 LETS_GO = (
-    "{}: {!r} lets go by itself, which is not followed in a hierarchy: put zw.Inequality and "
-    "zw.DryFriction into a zw.Model of their own coordinates."
+    "{}: {!r} is an inequality or dry friction, which a hierarchy does not support: put "
+    "zw.Inequality and zw.DryFriction into a zw.Model of their own coordinates."
 )
 
 

@@ -193,7 +193,7 @@ def _refuse_other_shape(own: PyTree, value: PyTree, name: str, model: str) -> No
     if tree != mine_tree:
         inside = ", ".join(sorted(_place(path) for path, _ in mine)[:12])
         raise ModelError(
-            f"{at} is nested in another way than that of {model}, expected "
+            f"{at} has a different nesting than in {model}, expected "
             f"{'the entries ' + inside if inside and mine[0][0] else 'a number or an array'}."
         )
     for (path, expected), leaf in zip(mine, leaves, strict=True):

@@ -111,7 +111,9 @@ def _misfit(name: str, signature: inspect.Signature, args: tuple, kwargs: Mappin
         )
     twice = [x for x in places[: len(args)] if x in kwargs]
     if twice:
-        return f"{name} got {twice[0]} twice: in its place and by name; leave one out."
+        return (
+            f"{name} got {twice[0]} twice: as a positional and as a named argument; leave one out."
+        )
     given = {*places[: len(args)], *kwargs}
     several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     needed = [x for x in takes if x.default is x.empty and x.kind not in several]

@@ -105,8 +105,7 @@ def environment(
         shown = shown or presentation_of_model(plant.source).scene
         if shown is None:
             raise ModelError(
-                f"{plant.model.name}: nothing is known of what the model looks like; give scene=, "
-                "a zw.Scene."
+                f"{plant.model.name}: the model has no scene; give scene=, a zw.Scene."
             )
     if members is None:
         return Environment(chosen, render_mode, shown)

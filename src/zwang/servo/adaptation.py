@@ -37,8 +37,8 @@ def adapted_model(model: Model, servo: Servo, state: State) -> tuple[Model, np.n
     for name in names:
         if servo.degrees[name] != natural[name].level.order:
             raise ModelError(
-                f"gain Adaptive of {name!r}: the actuators reach it at degree "
-                f"{servo.degrees[name]}, expected its own, {natural[name].level.order}."
+                f"gain Adaptive of {name!r}: its relative degree is {servo.degrees[name]}, but "
+                f"Adaptive needs the natural degree {natural[name].level.order} of the constraint."
             )
     bounds = [f"bound of {name!r}" for name in names]
     chains = Chains(

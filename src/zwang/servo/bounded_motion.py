@@ -108,8 +108,8 @@ def rest_on(bound: Controller, q, v, t: float, name: str) -> RestOnZ:
     if np.min(np.abs(real)) <= GROWTH_MARGIN * np.max(np.abs(values)):
         raise ModelError(
             f"stable_inversion: the zero dynamics neither decay nor grow at {name} of the motion "
-            "(an eigenvalue on the imaginary axis), so that no motion is singled out; add damping "
-            "to the model."
+            "(an eigenvalue on the imaginary axis), so that the bounded motion is not unique; add "
+            "damping to the model."
         )
 
     def rows(chosen):

@@ -39,14 +39,13 @@ def controller(
     dynamics, given = _acting(model, servo, params, pseudoinverse)
     if not isinstance(given, (Servo, ExtendedServo)):
         raise ModelError(
-            f"{model.name}: expected a zw.Servo, whose constraints are looked at, got "
+            f"{model.name}: expected a zw.Servo with the constraints to analyze, got "
             f"{shown(given)}."
         )
     if wishes := [c.name for c in given.constraints if c.level.lets_go]:
         raise ModelError(
-            f"{model.name}: servo constraint {wishes[0]!r} is a zw.Inequality, which "
-            "holds only now and then: leave it out where constraints are differentiated or taken "
-            "as equations."
+            f"{model.name}: servo constraint {wishes[0]!r} is a zw.Inequality, which is not "
+            "always active; remove it, because this analysis needs equations."
         )
     return given.bound(dynamics)
 

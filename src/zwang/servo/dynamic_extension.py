@@ -208,8 +208,8 @@ def with_found_degrees(
         )
     if inputs is not None:
         raise ModelError(
-            f"{model.name}: {found.sentence}: no integrators are needed, and inputs= are where "
-            "actuators behind integrators start; leave inputs= out."
+            f"{model.name}: {found.sentence}: no integrators are needed, and inputs= are initial "
+            "values of actuators with integrators; omit inputs=."
         )
     passive = model.passive.with_params(params)
     made = _given_degrees(passive, servo, {"gains": servo.gains, "degrees": degrees})

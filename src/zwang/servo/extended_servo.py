@@ -211,14 +211,15 @@ def extended_servo(
     null_space = servo.null_space.with_functions(leading)
     if servo.limits is not None and chains.extended:
         raise ModelError(
-            "dynamic extension: limits= bound the actuators' own controls, which are states behind "
-            "integrators then; leave limits= out, and bound the path instead."
+            "dynamic extension: with integrators before the actuators, limits= cannot be used, "
+            "because the actuators' own controls are then states; omit limits=, and bound the "
+            "path instead."
         )
     if chains.mixed and not further and not isinstance(servo.null_space, LeastNorm):
         raise ModelError(
-            f"dynamic extension: null_space={servo.null_space} is a choice among the actuators' "
-            "own controls, but integrators stand before combinations of them; leave null_space= "
-            "out."
+            "dynamic extension: with integrators before combinations of actuators, "
+            f"null_space={servo.null_space} cannot be used, because it chooses among the "
+            "actuators' own controls; omit null_space=."
         )
     inner = Servo(
         [*(Leading(c, home) for c in servo.constraints), *further],

@@ -109,8 +109,8 @@ class Loop(AbstractLoop):
         self.observer = optional(observer, AbstractObserver, "Loop: observer", expected)
         if observer is not None and (np.any(self.noise_q > 0) or np.any(self.noise_v > 0)):
             raise ModelError(
-                "Loop: noise_q and noise_v are those of a controller that measures q and v; the "
-                "noise of an observer is its own."
+                "Loop: noise_q and noise_v cannot be combined with observer=, which has its own "
+                "noise."
             )
         if observer is not None and sample_time != observer.length:
             raise ModelError(

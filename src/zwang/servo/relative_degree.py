@@ -28,6 +28,7 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.inputs.arguments import count, host_only
+from zwang.inputs.text import counted
 from zwang.servo.control import controller, refuse_no_state
 from zwang.servo.controller import Controller
 from zwang.servo.lie_derivative import differentiated
@@ -84,10 +85,10 @@ class RelativeDegree:
         found = degrees_in_words(self.degrees)
         if self.rank is not None and self.rank < self.rows:
             return f"{found}, but of {self.rows} rows only {self.rank} can be met together"
-        return f"{found}; {self.internal} of the states stay internal"
+        return f"{found}; the zero dynamics have {counted(self.internal, 'state')}"
 
 
-@host_only("find the degrees before, at the numbers of one state")
+@host_only("call it outside of them, with the numbers of one state")
 def relative_degree(
     model: Model,
     servo: Servo | None = None,

@@ -94,8 +94,9 @@ class Servo(AbstractActuated):
         for c in constraints:
             if c.level.cone is Cone.RUBS:
                 raise ModelError(
-                    f"servo constraint {c.name!r} is a zw.{type(c).__name__}: friction is no wish; "
-                    "give a zw.Holonomic, a zw.Nonholonomic or a zw.Inequality."
+                    f"servo constraint {c.name!r} is a zw.{type(c).__name__}: friction cannot be "
+                    "a servo constraint; give a zw.Holonomic, a zw.Nonholonomic or a "
+                    "zw.Inequality."
                 )
             # a nonideal force is a property of a physical contact, not of a control objective
             if c.nonideal is not None:

@@ -96,7 +96,7 @@ class ZeroDynamics:
         return f"{kind} and decay, the slowest at {-fastest:.4g} 1/s{where}"
 
 
-@host_only("linearize before, at the numbers of one state")
+@host_only("call it outside of them, with the numbers of one state")
 def zero_dynamics(
     model: Model, servo: Servo | None = None, q=None, v=None, t=0.0, *, params: PyTree = None
 ) -> ZeroDynamics:

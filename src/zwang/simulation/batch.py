@@ -275,8 +275,8 @@ def _one_by_one(motions: _Motions, members: _Members, heard: Listener) -> Batch:
     """Run all members one after another."""
     if motions.precision != "double":
         raise ModelError(
-            f"{motions.model.name}: constraints that may let go or are switched are followed in "
-            "double precision alone; leave precision= out."
+            f"{motions.model.name}: inequalities, dry friction and switched constraints need "
+            "double precision; leave precision= out."
         )
     model, times, runs = motions.model, motions.times, []
     span: dict[str, Any] = {"times": times.tolist(), "t0": float(times[0]), "throw": False}
@@ -366,8 +366,8 @@ def _asked(
     if precision != "double":
         if options.get("step") is None:
             raise ModelError(
-                "single precision cannot hold an error to a tolerance; "
-                "give step=, the length of a step in seconds."
+                "single precision has no error control; give step=, the length of a step in "
+                "seconds."
             )
         options.setdefault("pseudoinverse", IN_SINGLE)
     motions = _Motions(model, times, options, axes, precision)

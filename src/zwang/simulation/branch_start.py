@@ -74,8 +74,8 @@ def _sentence(model: Model, cone: TangentCone, i: int, moved_q) -> str:
     )
     return (
         f"the start is at rest where {len(cone.tangents)} branches of motion meet, and the "
-        f"equations of motion hold along each: the run leaves on branch {i} ({shown}), from "
-        f"{by:.1g} along it; to leave on another one {advice(with_speed)}"
+        f"equations of motion hold along each: the run leaves on branch {i} ({shown}), displaced "
+        f"by {by:.1g} along it; to leave on another one {advice(with_speed)}"
     )
 
 
@@ -91,6 +91,6 @@ def meeting(dynamics: Dynamics, q, t) -> str:
         return ""
     return (
         f"{len(cone.tangents)} branches of motion meet there, and the speed is too small for "
-        "momentum to choose one: start beside it on the branch meant (zw.analysis.branches lists "
-        "them), or pass it with more speed"
+        "momentum to choose one: start slightly off this configuration, on the intended branch "
+        "(zw.analysis.branches lists them), or pass it with more speed"
     )

@@ -85,7 +85,7 @@ def refuse_undefined(here: Progress, names: Sequence[str]) -> None:
     bad = np.flatnonzero(np.isnan(np.asarray(here.largest)))
     if len(bad):
         now = np.isnan(np.asarray(here.events)[bad[0]])
-        when = "is NaN at" if now else "was NaN on the way to"
+        when = "is NaN at" if now else "was NaN before"
         raise ModelError(
             f"{names[bad[0]]} {when} t = {float(here.t):.6g} s, {EXPECTED}; make it defined "
             "at every state of the run."

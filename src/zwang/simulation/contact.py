@@ -249,7 +249,7 @@ class Contacts:
             name = self.names[int(np.argmax(bad))]
             raise MotionEndError(
                 Result.INCONSISTENT,
-                f"{name} closes, and all other constraints leave no motion that opens it",
+                f"other constraints drive gap {name!r} closed, and no force can open it",
             )
 
     def problem(self, flow, modes: np.ndarray, state: State) -> ContactProblem:
@@ -386,7 +386,7 @@ def impulses(problem: ContactProblem, normal, rubbing: Sequence[Disk], met) -> n
     """
     found = coulomb(problem, normal, rubbing, met, np.zeros((problem.A.shape[1], len(normal))))
     if found is None:
-        raise MotionEndError(Result.PARADOX, "no impulses keep all gaps from closing further")
+        raise MotionEndError(Result.PARADOX, "no impulses satisfy all inequalities at this instant")
     impulse = np.zeros(len(problem.A))
     np.add.at(impulse, np.concatenate([normal, rubbing_rows(rubbing)]), np.concatenate(found))
     return impulse

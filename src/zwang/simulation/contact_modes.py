@@ -163,7 +163,11 @@ def _balanced(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided
             part = -part * (missed @ change) / (change @ change)
         loads, missed = np.maximum(loads + part * miss, 0.0), miss
     names = ", ".join(at.frictions[int(k)].law.name for k in np.flatnonzero(miss))
-    raise MotionEndError(Result.PARADOX, f"no loads of {names} are those of the forces")
+    raise MotionEndError(
+        Result.PARADOX,
+        f"the normal loads of {names} and the friction forces that they cause have no common "
+        "solution",
+    )
 
 
 def _consistent(at: Instant, decided: Decided, loads: np.ndarray) -> np.ndarray:
@@ -222,7 +226,7 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
     rubbing = [frictions[k].disk(places, loads[k], mu[k]) for k in resting]
     found = coulomb(problem, normal, rubbing, left, pulls)
     if found is None:
-        raise MotionEndError(Result.PARADOX, "no forces keep all gaps from closing further")
+        raise MotionEndError(Result.PARADOX, "no forces satisfy all inequalities at this instant")
     push, rub = found
     tangents = rubbing_rows(rubbing)
     acting = problem.A[normal].T @ push + pulls @ push + problem.A[tangents].T @ rub

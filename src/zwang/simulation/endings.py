@@ -139,17 +139,18 @@ def blocked(
     unit = typical_units(np, np.asarray(scales.row_length))
     led = evaluate(dynamics, host_state(there, v, t + ahead)).phi
     if found.violation_after > CONVERGED:
-        does, rows, left = "keeps phi", c.position_rows, at.phi
+        kind, does, rows, left = "phi", "cannot be reduced below", c.position_rows, at.phi
     elif float(dynamics.violation(led)) > JUMPED:
         # all can be satisfied just after the state, but not where its velocity leads
-        does, rows, left = "jumps by phi", c.position_rows, led
+        kind, does, rows, left = "phi", "jumps by", c.position_rows, led
     else:
-        does, rows, left = "keeps psi", c.velocity_rows, at.psi
+        kind, does, rows, left = "psi", "cannot be reduced below", c.velocity_rows, at.psi
     residual = np.zeros(c.m)
     residual[rows] = np.abs(np.asarray(left))
     worst = c.worst(unit * residual)
     return Result.NOT_CONVERGED, (
-        f"constraint {worst!r} {does} = {residual[c.row_slices[worst]].max():.3g} after it"
+        f"{kind} of constraint {worst!r} {does} {residual[c.row_slices[worst]].max():.3g} just "
+        "after this state"
     )
 
 
@@ -253,7 +254,7 @@ def why_ended(model: Model, code: int, start: State, end: State, params=None) ->
         at = where_singular(passive, float(end.t), y, (0.03, 0.1, 0.3))
         if at is not None and (found := massless(model, np.asarray(at.M))):
             how = "a negative mass" if found[1] else "no mass"
-            cure = "or where constraints hold it zw.Model(..., singular_mass=True)"
+            cure = "or, if constraints determine its motion, use zw.Model(..., singular_mass=True)"
             return f"{when}{found[0]} has {how} there: give it a positive one, {cure}"
     if result in CANNOT_STEP and locked(passive, float(end.t), y):
         return f"{when}{Result.PARADOX.sentence}"

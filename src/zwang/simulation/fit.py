@@ -235,10 +235,12 @@ def _doubts(problem: Problem, best, sigma) -> Iterator[str]:
     y, _, _ = problem.at(best.x)
     labels, known = problem.unknowns.labels, np.isfinite(problem.data)
     if not best.success:
-        yield f"the search did not come to its end: {best.message}"
+        yield f"the search did not converge: {best.message}"
     bound = _on_bound(problem, best)
     if at_bound := [labels[i] for i in np.flatnonzero(bound)]:
-        yield f"{', '.join(map(repr, at_bound[:5]))} ended on a bound: widen it if it is not known"
+        yield (
+            f"{', '.join(map(repr, at_bound[:5]))} ended on a bound: widen it unless it is certain"
+        )
     off = np.where(known, problem.data - y, np.nan)
     remedy = "begin elsewhere, and check the model and the units of the data"
     if problem.noise is not None:

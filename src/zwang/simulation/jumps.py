@@ -124,9 +124,9 @@ class VelocityJumps(AbstractMonitor):
         more = f" and {further} times more" if further > 0 else ""
         total = f", {energy(self.loss)} in all" if self.count > 1 else ""
         return (
-            f"the velocity jumps at {shown}{more}{total}: a constraint asks for it, and the run "
-            "takes it as a plastic impact, up to a step late; smooth the constraint, or give a "
-            "zw.Switch to have it at its instant"
+            f"the velocity jumps at {shown}{more}{total}: a constraint requires it, and the run "
+            "treats it as a plastic impact, located up to one step late; smooth the constraint, "
+            "or give a zw.Switch to locate its instant"
         )
 
     def memory(self) -> dict[str, Any]:

@@ -121,7 +121,8 @@ def mode_of(
             x.begin(run)
     except MotionEndError as end:
         raise ModelError(
-            f"{model.name}: no motion goes on from this state: {end.result.sentence}: {end.detail}."
+            f"{model.name}: no motion continues from this state: {end.result.sentence}: "
+            f"{end.detail}."
         ) from None
     assert setup.switching is not None and setup.switching.contacts is not None
     modes = np.asarray(run.here.controller_state)

@@ -79,8 +79,8 @@ class Pace(AbstractMonitor):
         if grows or not left > self.most * (int(run.limit) - run.tried):
             return ""
         return (
-            f"the last {count} steps took {length:.1e} s each, so that the rest would take "
-            f"{left:.0e} of them"
+            f"the last {count} steps took {length:.1e} s each; at this length the rest would take "
+            f"{left:.0e} steps"
         )
 
     def memory(self) -> dict[str, Any]:
@@ -219,10 +219,13 @@ def _no_number(dynamics: Dynamics, at: ModelEvaluation) -> str:
         if not finite[rows].all():
             missing = np.flatnonzero(~np.isfinite(np.asarray(A[rows])).all(axis=0))
             along = f" along {names[missing[0]]!r}" if len(missing) else ""
-            return f"constraint {name!r} has no number or no derivative there{along}{NOT_SMOOTH}"
+            return (
+                f"constraint {name!r} is NaN or infinite there, or has no finite "
+                f"derivative{along}{NOT_SMOOTH}"
+            )
     forces = ~np.isfinite(np.asarray(at.F))
     if forces.any():
-        return f"the force along {names[int(np.argmax(forces))]!r} has no number there"
+        return f"the force along {names[int(np.argmax(forces))]!r} is NaN or infinite there"
     return ""
 
 
@@ -265,6 +268,6 @@ def jumping_force(dynamics: Dynamics, t: np.ndarray, y: np.ndarray) -> str:
         return ""
     return (
         f"the force along {system.velocities[i]!r} jumps there from {before[i]:.3g} to "
-        f"{after[i]:.3g}, which no step gets past: make it continuous, such as tanh(v/v0) in place "
-        "of sign(v)"
+        f"{after[i]:.3g} and no step can cross this jump: make it continuous, such as tanh(v/v0) "
+        "in place of sign(v)"
     )

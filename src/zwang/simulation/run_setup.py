@@ -304,15 +304,15 @@ def _switching(asked: RunRequest) -> Switching | None:
     switches = items(asked.switches, Switch, "switches", expected)
     if switches and asked.integrator.impulsive:
         raise ModelError(
-            f"{model.name}: zw.methods.{type(asked.integrator).__name__} locates no instants, and "
-            "turns no zw.Switch; zw.methods.Dopri8() does."
+            f"{model.name}: zw.methods.{type(asked.integrator).__name__} does not locate events "
+            "and cannot apply a zw.Switch; use integrator=zw.methods.Dopri8()."
         )
     if not switches and not model.constraints.loose:
         return None
     if loop is not None:
         raise ModelError(
-            f"{model.name}: a loop's controller cannot know which constraints hold; give it a "
-            "model without switches, zw.Inequality and zw.DryFriction."
+            f"{model.name}: zw.Loop does not support models whose active constraints change; give "
+            "it a model without switches, zw.Inequality and zw.DryFriction."
         )
     if formulation is not None and not formulation.redundant_constraints:
         raise ModelError(

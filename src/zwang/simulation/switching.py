@@ -150,8 +150,8 @@ def refuse_switches(model: Model, what: str) -> None:
     if switches := declared_switches(model):
         names = ", ".join(repr(x.constraint) for x in switches)
         raise ModelError(
-            f"{model.name} has switches of {names}, which {what} does not follow; use zw.simulate, "
-            "or leave the switches out."
+            f"{model.name} declares switches for {names}, which {what} does not support; use "
+            "zw.simulate, or leave the switches out."
         )
 
 
@@ -200,7 +200,8 @@ class Switching:
             own, places = self.contacts.rows, self.contacts.places
             if np.any(self.rows[own] >= 0):
                 raise ModelError(
-                    f"{model.name}: {loose[0]!r} lets go by itself, so that no zw.Switch is needed."
+                    f"{model.name}: {loose[0]!r} is an inequality or dry friction, which changes "
+                    "its mode without a zw.Switch; remove the switch."
                 )
             self.rows[own] = len(self.switches) + places
             self.start = np.concatenate([self.start, np.zeros(len(self.contacts.names))])
@@ -326,7 +327,7 @@ class Switching:
         ):
             detail = (
                 f"constraint {name(phi)!r} has phi = {largest(phi)} there, expected 0: switch it "
-                "on where it is met"
+                "on where it is satisfied"
             )
             raise MotionEndError(Result.NOT_MET, detail)
         abrupt = [

@@ -171,7 +171,11 @@ class TimeStepping(AbstractMonitor):
             missed = np.max(np.abs(loads - before), initial=0.0)
             if missed <= SOLUTION_ERROR * np.max(np.abs(loads), initial=0.0):
                 return met, rubbing
-        raise MotionEndError(Result.PARADOX, "no loads of friction are those of the impulses")
+        raise MotionEndError(
+            Result.PARADOX,
+            "the normal loads of the frictions and the impulses that they cause have no "
+            "common solution",
+        )
 
     def _loads(self, problem: ContactProblem, h: float, met: np.ndarray) -> np.ndarray:
         """Return N of all frictions: the impulses of a step over its length."""

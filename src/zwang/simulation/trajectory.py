@@ -62,10 +62,10 @@ from zwang.thresholds import ACCEPTED_VIOLATION, DEFAULT_RTOL, ROUND_OFF
 
 Gradient = Literal["forward", "reverse"]
 ON_HOST = {
-    "switches": "which rows there are is decided on the host",
-    "loop": "a sampled controller is asked on the host",
+    "switches": "the active rows are determined on the host",
+    "loop": "a sampled controller runs on the host",
     "formulation": "other equations of motion are for comparisons",
-    "progress": "nothing leaves a compiled program",
+    "progress": "a compiled program cannot report progress",
 }
 """Arguments of `zw.simulate` that a trajectory, and with it a batch, cannot take, with the
 reason."""

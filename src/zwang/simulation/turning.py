@@ -143,7 +143,9 @@ class Turning(AbstractMonitor):
         self._last = float(here.t)
         if self._idle > CHATTER:
             due = [x for x, yes in zip(contacts.names, fired, strict=True) if yes]
-            detail = f"{', '.join(due)} at one instant, with no change that lasts"
+            detail = (
+                f"events of {', '.join(due)} repeat at one instant without a lasting mode change"
+            )
             raise MotionEndError(Result.CHATTERING, detail)
         values = event_values(run.events, flow, now.modes, here.t, now.y)
         # round-off above zero does not count as a rise

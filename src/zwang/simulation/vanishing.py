@@ -88,7 +88,7 @@ def shrunk(dynamics: Dynamics, start: State, end: State, least: float = SMALL_PA
         for name, rows in dynamics.constraints.row_slices.items()
     }
     return ", ".join(
-        f"{name!r} has {part:.0e} of the gradient that it had at the start"
+        f"the gradient of {name!r} has shrunk to {part:.0e} of its size at the start"
         for name, part in found.items()
         if part < least
     )

@@ -132,7 +132,9 @@ def fmu(
         return _archived(_with_python(model, q0, v0, step, name, options), version)
     if options:
         way = advice(Remedy("give python=True, too", (("as", "take --as fmu3-python"),)))
-        raise ModelError(f"fmu: {', '.join(options)} has no place in a unit of C; {way}.")
+        raise ModelError(
+            f"fmu: {', '.join(options)} is not supported by a unit without Python; {way}."
+        )
     return _archived(_without_python(model, q0, v0, step, name), version)
 
 

@@ -73,8 +73,8 @@ class Adaptive(AbstractGain):
         )
         if is_concrete(self.mismatch) and float(self.mismatch) >= 1:
             raise ModelError(
-                f"Adaptive: mismatch is {float(self.mismatch)}, expected less than 1, from which "
-                "on the controller may push the wrong way."
+                f"Adaptive: mismatch is {float(self.mismatch)}, expected less than 1; at 1 or "
+                "more the control may act in the wrong direction."
             )
         self.place = None
 

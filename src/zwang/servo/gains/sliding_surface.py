@@ -63,8 +63,8 @@ class SlidingSurface(AbstractGain):
         )
         if is_concrete(self.mismatch) and not 0 <= float(self.mismatch) < 1:
             raise ModelError(
-                f"SlidingSurface: mismatch is {float(self.mismatch)}, expected 0 or more, and less "
-                "than 1, from which on the controller may push the wrong way."
+                f"SlidingSurface: mismatch is {float(self.mismatch)}, expected 0 or more, and "
+                "less than 1; at 1 or more the control may act in the wrong direction."
             )
         if not isinstance(power, int) or power < 1 or power % 2 == 0:
             raise ModelError(f"SlidingSurface: power is {power!r}, expected an odd whole number.")

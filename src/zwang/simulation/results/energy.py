@@ -48,8 +48,7 @@ class Energy:
         return (
             f"the energy should stay as it is but changes by {self.drift:.3g} {self.unit} "
             f"(kinetic energy up to {self.scale:.3g} {self.unit}): take a smaller rtol or step; "
-            "if that does not help, the motion has come to an end of what its constraints "
-            "allow."
+            "if that does not help, the motion may have reached a limit of its constraints."
         )
 
 

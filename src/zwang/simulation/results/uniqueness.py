@@ -59,8 +59,8 @@ class Labels:
         if not np.all(self.motion):
             return f"the motion is not unique, as the forces of {listed} are not"
         if shared:
-            return f"the motion is unique, and the forces of {listed} are not"
-        return "all forces are unique, and some multipliers are not"
+            return f"the motion is unique, but the forces of {listed} are not"
+        return "all forces are unique, but some multipliers are not"
 
 
 def labels_of(run: Run) -> Labels | None:

@@ -118,8 +118,8 @@ def _contact_residuals(run: Run, data: Variables) -> Iterator[str]:
     if missed := {k: x for k, x in contact_residuals(run.attrs).items() if x > AGREEMENT}:
         said = ", ".join(f"{kind} residual {x:.2g}" for kind, x in missed.items())
         yield (
-            f"some steps do not keep what gaps and dry friction ask for ({said}, expected at most "
-            f"{AGREEMENT:g}): {advice(FOLLOWED)}."
+            f"some steps violate the conditions of gaps and dry friction ({said}, expected at "
+            f"most {AGREEMENT:g}): {advice(FOLLOWED)}."
         )
 
 
@@ -129,8 +129,8 @@ def _more(found: Sequence) -> str:
 
 
 ON_BRANCH = Remedy(
-    "start on the branch meant (zw.analysis.branches)",
-    (("", "start on the branch meant (`zwang branches`)"),),
+    "start on the intended branch (zw.analysis.branches)",
+    (("", "start on the intended branch (`zwang branches`)"),),
 )
 FOLLOWED = Remedy(
     "take shorter steps (longest_step, rtol), which follow it",
