@@ -206,9 +206,9 @@ def bound_left(at: ServoSamples, law: AbstractControlLaw) -> Iterator[str]:
         if after[worst] > bound * (1 + ALL_BUT_ZERO):
             yield (
                 f"the error of servo constraint {name!r} is {after[worst]:.3g} at t = "
-                f"{at.t[worst]:.4g} s, above the {bound:.3g} that its gain states: what that bound "
-                "assumes does not hold; give the gain a larger bound= or mismatch=, or look at "
-                "limits, sampling and noise of the loop."
+                f"{at.t[worst]:.4g} s, above the {bound:.3g} that its gain states: the assumptions "
+                "of this bound do not hold; give the gain a larger bound= or mismatch=, or check "
+                "the limits, the sampling and the noise of the loop."
             )
 
 
