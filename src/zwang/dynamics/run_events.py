@@ -114,7 +114,9 @@ class Events(Record):
             c = flow.dynamics.constraints
             rows = [*c.one_sided_rows, *(x.rows.start for x in c.frictions)]
             modes = controller_state[flow.switched[np.array(rows, int)]]
-            holds = holds.at[first + len(self.conditions) :].set(modes > HELD_OFF)
+            # while one is at its limit, how the others share the load decides, not their forces
+            held = (modes > HELD_OFF) & ~jnp.any(is_spent(modes))
+            holds = holds.at[first + len(self.conditions) :].set(held)
         elif not any(x.off for x in self.conditions):
             return None
 

@@ -82,10 +82,11 @@ class RelativeDegree:
                 f"no actuator reaches {names}: up to degree {self.highest} none has authority at "
                 "this state"
             )
-        found = degrees_in_words(self.degrees)
+        found, internal = degrees_in_words(self.degrees), self.internal
         if self.rank is not None and self.rank < self.rows:
             return f"{found}, but of {self.rows} rows only {self.rank} can be met together"
-        return f"{found}; the zero dynamics have {counted(self.internal, 'state')}"
+        assert internal is not None
+        return f"{found}; the zero dynamics have {counted(internal, 'state')}"
 
 
 @host_only("call it outside of them, with the numbers of one state")

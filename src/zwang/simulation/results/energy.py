@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.errors import ModelError
 from zwang.simulation.results.variables import Variables
-from zwang.thresholds import AGREEMENT, SMALL_PART, SOLUTION_ERROR
+from zwang.thresholds import AGREEMENT, CONVERGED, SMALL_PART, SOLUTION_ERROR
 
 if TYPE_CHECKING:
     from zwang.simulation.results.record import Run
@@ -52,6 +53,25 @@ class Energy:
         )
 
 
+def _exchanged(run: Run, data: Variables) -> float:
+    """Return the energy that forces could exchange in a run at rest, whose kinetic energy is no
+    scale; zero of any other run.
+
+    It is the size of all constraint forces, √(Q_c · M⁻¹ Q_c), which at rest is that of the forces
+    that they carry, times the length along which the constraints turn.
+    """
+    if np.max(np.abs(run.v), initial=0.0) > CONVERGED:
+        return 0.0
+    caused = data["acceleration"].values - data["free_acceleration"].values
+    work = np.sum(data["constraint_force"].values.sum(axis=1) * caused, axis=1)
+    try:
+        scales = run.flow.dynamics.scales
+    except ModelError:  # a file of version 0.1
+        return 0.0
+    turning = 0.0 if scales is None else float(scales.inverse_length)  # zero without constraints
+    return float(np.sqrt(np.max(np.abs(work), initial=0.0))) / turning if turning > 0 else 0.0
+
+
 def energy_of(run: Run, data: Variables) -> Energy:
     """Return the energy balance of a run at its samples."""
     energy, balance = data["energy"].values, data["energy_balance"].values
@@ -60,15 +80,8 @@ def energy_of(run: Run, data: Variables) -> Energy:
     powers = ("applied_power", "constraint_power", "nonideal_power", "control_power")
     working = sum(np.max(np.abs(data[name].values)) for name in powers if name in data) * span
     working += sum(abs(s.energy_loss) for s in run.switches)
-    # Forces could exchange the size of all constraint forces, √(Q_c · M⁻¹ Q_c), which at rest is
-    # that of the forces that they carry, times the length along which the constraints turn.
-    caused = data["acceleration"].values - data["free_acceleration"].values
-    work = np.sum(data["constraint_force"].values.sum(axis=1) * caused, axis=1)
-    assert (scales := run.flow.dynamics.scales) is not None
-    turning = float(scales.inverse_length)  # zero without constraints
-    exchanged = float(np.sqrt(np.max(np.abs(work), initial=0.0))) / turning if turning > 0 else 0.0
     largest = max(scale, float(np.max(np.abs(energy))))
-    unresolved = SOLUTION_ERROR * max(largest, exchanged)
+    unresolved = SOLUTION_ERROR * max(largest, _exchanged(run, data))
     # work of applied and nonideal forces, relative to the largest energy, below which the energy
     # counts as conserved
     conserved = run.model.system.potential is not None and bool(

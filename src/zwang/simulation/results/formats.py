@@ -51,7 +51,7 @@ class Format:
             require(*self.needs, f"{shown_path(path)}: this format")
 
 
-RATES = {"acceleration": 1, "free_acceleration": 1} | {
+RATES = {"q": 0, "v": 0, "acceleration": 1, "free_acceleration": 1} | {
     "a": 1,
     "output_value": 0,
     "output_rate": 1,
@@ -92,12 +92,15 @@ def _along(data: Mapping[Any, Any], name: str) -> np.ndarray | None:
 
 def _units(data: Mapping[Any, Any], name: str, along: str, shared: str) -> list[str] | None:
     """Return the unit of each entry of a variable, if they differ."""
-    listed = shared.removeprefix(f"{MIXED}: see ")
-    found = _along(data, f"{along}_unit" if listed == shared else listed)
-    if found is None or (listed == shared and name not in RATES):
+    said = f"{MIXED}: see "
+    if not shared.startswith(said) and name not in RATES:
+        return None
+    listed = shared.removeprefix(said).partition(",")[0]
+    found = _along(data, listed if shared.startswith(said) else f"{along}_unit")
+    if found is None:
         return None
     units = list(map(str, found))
-    for _ in range(RATES.get(name, 0) if listed == shared else 0):
+    for _ in range(RATES.get(name, 0)):
         units = list(map(per_second, units))
     return units
 
