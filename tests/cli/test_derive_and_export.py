@@ -43,7 +43,7 @@ def test_export_says_what_a_form_leaves_out():
     from zwang.cli.export import Form, _left_out
 
     has = {"switches": [1], "stop": [1]}
-    assert "without switches and stop" in _left_out(has, Form.fmu2)
+    assert "omits switches and stop" in _left_out(has, Form.fmu2)
     assert _left_out(has, Form.fmu2_python) == "fmu2-python: omits stop of the model."
     assert not _left_out({"rtol": 1e-8}, Form.c)
 

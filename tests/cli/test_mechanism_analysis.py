@@ -64,7 +64,7 @@ def test_a_regulator_of_an_upright_start_says_which_equilibrium_it_took(tmp_path
     answer = zwang("linearize", model, "--input", "tip", "--lqr")
     assert answer.code == 0, answer.err
     assert "about the equilibrium at tip = 3.14159265, a minimum" in answer.out
-    assert "no minimum: --find nearest keeps it" in answer.out
+    assert "not a minimum; --find nearest returns it" in answer.out
     answer = zwang("linearize", model, "--input", "tip", "--lqr", "--find", "nearest")
     assert answer.code == 0 and "about the equilibrium at tip = 0, the nearest" in answer.out
     assert "verdict               unstable" in answer.out
