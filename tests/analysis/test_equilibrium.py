@@ -42,7 +42,7 @@ def test_unstable_equilibria_of_a_double_pendulum_are_found_and_called_so(
     assert int(np.sum(rest.stiffness < 0)) == negative
     # from there a minimum is downhill, which is said
     lower = zw.analysis.equilibrium(double, exact)
-    assert lower.stable and lower.guess_balances and 'find="nearest" keeps it' in str(lower)
+    assert lower.stable and lower.guess_balances and 'find="nearest" returns it' in str(lower)
 
 
 def test_the_gradient_in_the_tangent_space_vanishes(double):

@@ -235,7 +235,7 @@ def test_rest_that_constraints_forbid_is_refused(constraint, name):
 
 def test_a_ball_on_a_turntable_has_no_rest():
     example = zw.gallery.load("turntable")
-    with pytest.raises(zw.ModelError, match=r"'rolling' moves.* is 0\.8 at v = 0"):
+    with pytest.raises(zw.ModelError, match=r"'rolling' prescribes.* is 0\.8 at v = 0"):
         zw.analysis.equilibrium(example.model, example.q0)
 
 
