@@ -1,9 +1,9 @@
 """The number of files that a reader opens to follow a call to its result.
 
-A walk is a list of functions and classes, each of which is named by an earlier one. It omits parts
-that a reader need not open to follow the computation: checks of arguments, the compilation and
-caching of programs (`compile`), alternatives to a part in the list (one integrator, one joint and
-one pseudoinverse represent all), and code that runs only before an error.
+A walk is a list of functions and classes in which every entry is called by an earlier entry. It
+omits parts that a reader need not open to follow the computation: checks of arguments, the
+compilation and caching of programs (`compile`), alternatives to a part in the list (one integrator,
+one joint and one pseudoinverse represent all), and code that runs only before an error.
 
 The lists are written by hand, because no program can determine which code a reader needs. About
 twice as many files execute code as in version 0.1.0: `python -m tests.architecture.executed` counts

@@ -415,7 +415,7 @@ class Changes:
             on = modes[:n] > HELD_OFF
             load = forces_at(flow.with_input(modes).dynamics, flow.state(t, y))[0][gaps]
             size = jnp.where(on, load * self._length(at)[:n], 0.0)
-            # a force below that which ends a step counts as zero
+            # forces below the threshold of the events that end a step count as zero
             small = jnp.maximum(AGREEMENT * jnp.max(jnp.abs(size)), CONVERGED * at.pull)
             fallen = on & falling & (jnp.abs(size) <= small)
             least = jnp.argmin(jnp.where(on, size, jnp.inf))

@@ -37,10 +37,12 @@ def trace_context() -> tuple:
     return config.trace_context()
 
 
-def depends_on(function: Callable, x) -> bool:
-    """Return whether the result of a function of one array can depend on it, by its program."""
+def depends_on(function: Callable, x, *others) -> bool:
+    """Return whether the result of a function can depend on its first argument, an array, by its
+    program.
+    """
     import jax
     from jax.interpreters.partial_eval import dce_jaxpr
 
-    program = jax.make_jaxpr(function)(x).jaxpr
+    program = jax.make_jaxpr(function)(x, *others).jaxpr
     return dce_jaxpr(program, [True] * len(program.outvars))[1][0]

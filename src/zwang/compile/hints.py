@@ -90,8 +90,8 @@ def traced_once(function: Callable, *, always: bool = False) -> Callable:
 
     Args:
         function: of pytrees, whose leaves that are not arrays can be hashed.
-        always: whether other traces share it, too: those that find the number of rows of a
-            constraint. It takes time where the function is short.
+        always: whether other traces share it as well, such as those that count the rows of a
+            constraint. It does not pay for short functions.
     """
     return _traced(function, function.__name__, always)
 

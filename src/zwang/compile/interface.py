@@ -97,7 +97,7 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
         if known is None or not same or any(map(operator.is_not, known[1], others)):
             try:
                 leaves, tree, _ = _leaves(((*fixed, *rest), {}), structure)
-                # of what varies no number is part of the program
+                # the program contains no values of the varying arguments
                 held = leaves[: len(leaves) - len(varying)]
                 given = [*held, *varying]
                 ready = _at_hand(compiled, function, given, tree, structure * len(held))

@@ -41,8 +41,10 @@ def between_branches(model: Model, dynamics: Dynamics, state: State) -> str:
 
 
 def velocity_on_branch(dynamics: Dynamics, q, v, t) -> np.ndarray | None:
-    """Return the velocity nearest to v, with the same rates of the rows, that admits accelerations,
-    also with moving rows: `Lᵀ b(v + K u) = 0`; None if there is none of similar size.
+    """Return the velocity nearest to v that admits accelerations and gives the rows the same rates.
+
+    It is v + K u with `Lᵀ b(v + K u) = 0`, where the rows may depend on time. The result is None if
+    every solution found is much larger than v.
     """
     import scipy.optimize  # a slow import, needed for a refusal only
 

@@ -57,26 +57,16 @@ class ContactProblem:
     rest: np.ndarray
 
     @classmethod
-    def at_state(
-        cls,
-        dynamics: Dynamics,
-        state: State,
-        loose: np.ndarray,
-        levels: Sequence[np.ndarray] | None = None,
-    ) -> ContactProblem:
+    def at_state(cls, dynamics: Dynamics, state: State, loose: np.ndarray) -> ContactProblem:
         """Return the contact problem of a model at a state.
 
         Args:
             dynamics: the model's, with every row switched on that may act.
             loose: rows of gaps and dry frictions.
-            levels: rows of φ and of ψ, if they are known.
         """
         at, c = evaluate(dynamics, state), dynamics.constraints
-        if levels is None:
-            levels = c.position_rows, c.velocity_rows
         A, b = dense_rows(at.A), np.asarray(at.b)
-        phi, psi = np.zeros((2, len(b)))
-        phi[levels[0]], psi[levels[1]] = at.phi, at.psi
+        phi, psi = c.by_row(at.phi, at.psi)
         if c.has_ends:
             beyond = np.asarray(_beyond(dynamics, state))
             phi[c.one_sided_rows[beyond > 0]] = np.inf
@@ -97,7 +87,9 @@ class ContactProblem:
 
     @functools.cached_property
     def along(self) -> np.ndarray:
-        """All rows in the motions that those that hold leave, shape (m, nv − rank)."""
+        """Return A in a basis of the motions that the always active rows allow, shape (m, nv −
+        rank).
+        """
         return self.A @ self.rows.kernel
 
     @functools.cached_property
@@ -118,7 +110,7 @@ class ContactProblem:
         return self.rows.kernel @ (self.rows.kernel.T @ force)
 
     def rates(self, force: np.ndarray) -> np.ndarray:
-        """`A v̇ − b` of all rows under a force, of the rows that hold alone."""
+        """Return `A v̇ − b` of all rows under a force with the always active rows only."""
         return self.along @ (self.rows.kernel.T @ force) + self._left
 
     def some(self, rows: np.ndarray) -> Rows:

@@ -104,8 +104,8 @@ class AbstractControlLaw(Record):
 
     @abc.abstractmethod
     def force_of(self, s: State, p, u: Float[Array, " nu"]) -> Float[Array, " nv"]:
-        """Return the force on the system at a state under a control: `B u`, and what the states of
-        the law apply.
+        """Return the force of the actuators at a state under a control: `B u`, plus the force that
+        follows from states of the law alone.
         """
 
     @abc.abstractmethod
@@ -169,8 +169,8 @@ class AbstractControlLaw(Record):
         return {}
 
     def kept_layers(self) -> dict[str, tuple[float, float]]:
-        """Return k and ε of each servo constraint y whose gain states of `‖ẏ + k y‖ ≤ ε`, once
-        reached, that it is not left.
+        """Return k and ε of each servo constraint y whose gain guarantees that `‖ẏ + k y‖ ≤ ε`
+        remains true once it is reached.
         """
         return {}
 

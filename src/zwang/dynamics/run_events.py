@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.compile.compatibility import depends_on
 from zwang.compile.hints import shared_code
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.vector_field import (
@@ -87,7 +86,7 @@ class Events(Record):
             s, dynamics = flow.state(t, y), flow.dynamics
             found = jnp.full(len(self.rising), -jnp.inf)
             for k, condition in enumerate(self.conditions, len(self.stops)):
-                if not condition.needs_multipliers(s, dynamics):
+                if not condition.of_forces:
                     found = found.at[k].set(condition(s, dynamics.p, _no_multipliers(dynamics)))
             if not len(gaps):
                 return found
@@ -108,7 +107,7 @@ class Events(Record):
         """
         holds, first = jnp.zeros(len(self.rising), bool), len(self.stops)
         for k, x in enumerate(self.conditions, first):
-            holds = holds.at[k].set(bool(x.off) & (controller_state[x.switch] == x.off))
+            holds = holds.at[k].set(x.of_forces & (controller_state[x.switch] == x.off))
         if self.loose and not flow.open:
             assert flow.switched is not None
             c = flow.dynamics.constraints
@@ -117,7 +116,7 @@ class Events(Record):
             # while one is at its limit, how the others share the load decides, not their forces
             held = (modes > HELD_OFF) & ~jnp.any(is_spent(modes))
             holds = holds.at[first + len(self.conditions) :].set(held)
-        elif not any(x.off for x in self.conditions):
+        elif not any(x.of_forces for x in self.conditions):
             return None
 
         def values(t, y):
@@ -127,29 +126,23 @@ class Events(Record):
 
     def values(self, flow: ConstrainedVectorField, controller_state, t, y) -> Float[Array, " e"]:
         s, dynamics = flow.state(jnp.asarray(t), jnp.asarray(y)), flow.dynamics
-        needing = any(condition.off for condition in self.conditions)
+        needing = any(condition.of_forces for condition in self.conditions)
         if needing or not flow.open:
             held = replace(flow, open=False).with_input(flow.held_input(controller_state))
             dynamics = held.dynamics
         values = [f(s.q, s.v, s.t, dynamics.p) for f in self.stops]
-        multipliers = free = jnp.zeros(0)
-        # multipliers cost a factorization, which only conditions to switch off need
-        if self.loose or needing:
-            none = _no_multipliers(dynamics), jnp.zeros(())
-            # and modes, while one of the gaps or frictions is active
+        forces = none = _no_multipliers(dynamics), jnp.zeros(())
+        # multipliers cost a factorization, which only conditions on them need, and gaps and
+        # frictions while one of them is active
+        if needing or (self.loose and not flow.open):
             needed = jnp.any(controller_state[len(controller_state) - self.loose :] != HELD_OFF)
-            found = lambda: forces_at(dynamics, s)
-            spared = flow.open and not needing
-            multipliers, free = (
-                none if spared else jax.lax.cond(needed | needing, found, lambda: none)
-            )
+            forces = jax.lax.cond(needed | needing, lambda: forces_at(dynamics, s), lambda: none)
         for condition in self.conditions:
             # a switch that is already in that position waits for nothing; zero neither rises nor
             # falls
             waiting = controller_state[condition.switch] == condition.off
-            values.append(jnp.where(waiting, condition(s, dynamics.p, multipliers), 0.0))
+            values.append(jnp.where(waiting, condition(s, dynamics.p, forces[0]), 0.0))
         if self.loose:
-            forces = multipliers, free
             values += _loosening(self, flow, dynamics, s, forces, controller_state)
         return jnp.stack([jnp.asarray(x, jnp.float64).reshape(()) for x in values])
 
@@ -267,17 +260,14 @@ class SwitchCondition(Record):
             switched rows → a number.
         switch: index of the switch in the run; rows: begin and end of its rows.
         off: 1 if it switches off, 0 if on.
+        of_forces: whether its number can depend on the multipliers.
     """
 
     function: Callable
     switch: int = field(static=True)
     rows: tuple[int, int] = field(static=True)
     off: int = field(static=True)
-
-    def needs_multipliers(self, s: State, dynamics: Dynamics) -> bool:
-        """Return whether multipliers can change its number."""
-        number = lambda x: self(s, dynamics.p, x)
-        return bool(self.off) and depends_on(number, _no_multipliers(dynamics))
+    of_forces: bool = field(static=True)
 
     def __call__(self, s: State, p, multipliers: Float[Array, " m"]):
         """Return its value at a state; only a condition to switch off uses multipliers."""

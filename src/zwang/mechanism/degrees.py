@@ -36,5 +36,5 @@ def in_degrees(mechanism: Mechanism) -> Iterator[str]:
 
 
 def as_radians(x: float) -> str:
-    """Return what a number is as an angle, up to how it is written in degrees."""
+    """Describe a number as an angle in radians; the notation for degrees is to follow."""
     return f"{x:g} rad, {abs(x) / TURN:.3g} turns, as angles are radians; {x:g}° is "

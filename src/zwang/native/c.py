@@ -418,7 +418,9 @@ def prelude(functions: Iterable[CFunction]) -> str:
 
 
 def numbered(text: str) -> str:
-    """Text with its subroutines numbered in their order, whatever else this process has printed."""
+    """Number the subroutines of a C source in their order of appearance, independent of what else
+    this process has printed.
+    """
     found: dict[str, str] = {}
     number = lambda x: found.setdefault(x[0], f"part{len(found) + 1}_")
     return re.sub(rf"\b{NUMBERED}\d+_", number, text)

@@ -40,7 +40,7 @@ LEAST = 300
 spills operands and loads results, and expressions common to caller and callee are computed twice.
 """
 NUMBERED = "zwang_s"
-"""Beginning of their names, before a number of this process and the name of the program."""
+"""Prefix of the names of subroutines; a number and the name of the traced program follow."""
 MOST_KNOWN = 64
 """Inner programs known to later programs of this process, each with its IR and object code."""
 ARITHMETIC = ("fadd", "fsub", "fmul", "fdiv", "call ")

@@ -111,10 +111,16 @@ def _possible(at: Place) -> Iterator[list[Name]]:
             ]
 
 
-def _box(at: Place, name: Name) -> tuple[float, float, float, float]:
-    """Left, top, right and bottom of a text on the page."""
+def position(at: Place, name: Name) -> tuple[float, float]:
+    """Where the first baseline begins, or ends, on the page."""
     x = at.left + float(at.x.at(name.x)) + name.right
     y = (at.top if name.y is None else at.bottom - float(at.y.at(name.y))) - name.up
+    return x, y
+
+
+def _box(at: Place, name: Name) -> tuple[float, float, float, float]:
+    """Left, top, right and bottom of a text on the page."""
+    x, y = position(at, name)
     rows = name.text.split("\n")
     width = max(wide(row, name.size) for row in rows)
     left = x - width if name.right < 0 else x

@@ -26,7 +26,7 @@ from zwang.plots.layout import (
     layout,
     wide,
 )
-from zwang.plots.names import LINE, names
+from zwang.plots.names import LINE, names, position
 from zwang.plots.points import fewer, lone, path
 
 COLORS = {
@@ -130,7 +130,7 @@ def across(at: Place, name: str) -> list[str]:
 def curves(at: Place, key: str) -> list[str]:
     """Marks and curves, clipped to the data area."""
     area = element("rect", x=at.left, y=at.top, width=at.x.length, height=at.y.length)
-    drawn = [part for mark in at.panel.marks for part in marked(at, mark)]
+    drawn = [marked(at, mark) for mark in at.panel.marks]
     drawn += [part for curve in at.panel.drawn for part in curved(at, curve)]
     # The name has the position: pictures that share it have the same clip path.
     own = f"{key}-{at.left:.0f}-{at.top:.0f}-{at.x.length:.0f}-{at.y.length:.0f}"
@@ -178,14 +178,12 @@ def spots(x: np.ndarray, y: np.ndarray, curve: Curve, marker: str, size: float) 
     return element("path", d=data, fill=curve.color, opacity=curve.alpha)
 
 
-def marked(at: Place, mark: Mark) -> list[str]:
+def marked(at: Place, mark: Mark) -> str:
     """The vertical lines of a mark."""
     ups = "".join(f"M{at.left + x:.2f} {at.top:.2f}v{at.y.length:.2f}" for x in at.x.at(mark.x))
-    return [
-        element(
-            "path", d=ups, stroke=mark.color, stroke_width=0.9, stroke_dasharray=dashes(mark.dash)
-        )
-    ]
+    return element(
+        "path", d=ups, stroke=mark.color, stroke_width=0.9, stroke_dasharray=dashes(mark.dash)
+    )
 
 
 def legend(at: Place) -> list[str]:
@@ -221,8 +219,7 @@ def labels(at: Place) -> list[str]:
     x, y = at.left + at.x.length / 2, (at.top + at.bottom) / 2
     parts = [text(x, y, NOTHING, MUTED, TEXT, "middle")] if at.empty else []
     for name in names(at):
-        x = at.left + float(at.x.at(name.x)) + name.right
-        y = (at.top if name.y is None else at.bottom - float(at.y.at(name.y))) - name.up
+        x, y = position(at, name)
         for i, row in enumerate(name.text.split("\n")):
             down = LINE * name.size * i
             parts.append(text(x, y + down, row, name.color, name.size, name.side))

@@ -91,9 +91,8 @@ class ExtendedServo(AbstractControlLaw):
         return self.servo.actuation_matrix(q, t, p)
 
     def force_of(self, s, p, u):
-        held = self.chains.held(s.q, s.v, s.t, p)
-        pushed = self.chains.pushed(self.actuation, s.q, s.t, p, held)
-        return self.actuation_matrix(s.q, s.t, p) @ u + pushed
+        held = self.chains.held_force(self.actuation, s.q, s.v, s.t, p)
+        return self.actuation_matrix(s.q, s.t, p) @ u + held
 
     def residual_units(self):
         return self.servo.residual_units()
@@ -106,8 +105,7 @@ class ExtendedServo(AbstractControlLaw):
 
     def choose(self, passive, eq, before=None, elapsed=0.0) -> ExtendedSolution:
         s = eq.state
-        u = self.chains.held(s.q, s.v, s.t, passive.p)
-        held = self.chains.pushed(self.actuation, s.q, s.t, passive.p, u)
+        held = self.chains.held_force(self.actuation, s.q, s.v, s.t, passive.p)
         under = replace(eq, force=eq.force + held)
         return ExtendedSolution(self.bound(passive).choose(under, before, elapsed), held)
 
@@ -134,8 +132,7 @@ class HeldForce(Record):
     chains: Chains
 
     def __call__(self, q, v, t, p) -> Float[Array, " nv"]:
-        held = self.chains.pushed(self.actuation, q, t, p, self.chains.held(q, v, t, p))
-        return self.force(q, v, t, p) + held
+        return self.force(q, v, t, p) + self.chains.held_force(self.actuation, q, v, t, p)
 
 
 class ExtendedSolution(Record):

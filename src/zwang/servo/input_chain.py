@@ -123,6 +123,10 @@ class Chains(Record):
         force = jnp.asarray(actuation(q[: self.system.nq], t, p), jnp.float64) @ u
         return jnp.concatenate([force, jnp.zeros(self.nv - self.system.nv)])
 
+    def held_force(self, actuation: Callable, q, v, t, p) -> Float[Array, " nv"]:
+        """Return the force that follows from the states alone, `B (T z + u₀)`."""
+        return self.pushed(actuation, q, t, p, self.held(q, v, t, p))
+
     def state(self, q, v, u: np.ndarray, t, p) -> tuple[np.ndarray, np.ndarray]:
         """q and v of the extended system for actuators at rest at u, shape (nu,)."""
         with outside_of_programs():

@@ -117,7 +117,6 @@ class Contacts:
                 "number from 0 to 1."
             )
         self.certificate = Certificate()
-        self._levels = c.position_rows, c.velocity_rows
         self._every: tuple[ConstrainedVectorField, np.ndarray, Dynamics] | None = None
         self._fastest = 0.0
         self._impacts: list[list[float]] = [[] for _ in self.gaps]
@@ -260,7 +259,7 @@ class Contacts:
         if known is None or known[0] is not flow or not np.array_equal(known[1], held):
             every = np.concatenate([held, np.full(len(self.names), HELD_ON)])
             known = self._every = flow, held.copy(), flow.with_input(every).dynamics
-        return ContactProblem.at_state(known[2], state, self.rows, self._levels)
+        return ContactProblem.at_state(known[2], state, self.rows)
 
     def _extent(self, flow, problem: ContactProblem, q, v, span: float) -> np.ndarray:
         """Return the length of the motion along each gap, in the unit of the gap: the distance at

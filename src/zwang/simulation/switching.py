@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.algebra.metric import dense_metric, dense_rows
+from zwang.compile.compatibility import depends_on
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation
 from zwang.dynamics.initial_conditions import Start, begin
@@ -208,16 +209,11 @@ class Switching:
         sides = [(i, switch, off) for i, switch in enumerate(self.switches) for off in (0, 1)]
         span = lambda switch: (slices[switch.constraint].start, slices[switch.constraint].stop)
         self.conditions = tuple(
-            SwitchCondition(c, i, span(switch), off)
+            _condition(c, i, span(switch), off, f"Switch {switch.constraint!r}", model)
             for i, switch, off in sides
             for c in switch.conditions(off)
             if callable(c)
         )
-        for c in self.conditions:
-            own = (np.zeros(c.rows[1] - c.rows[0]),) if c.off else ()
-            kind = "off(q, v, t, p, multipliers)" if c.off else "on(q, v, t, p)"
-            what = f"Switch {self.switches[c.switch].constraint!r}: {kind}"
-            check_condition(c.function, what, model, model.parameters(), *own)
         self.timetable = sorted(
             (float(c), i, off)
             for i, switch, off in sides
@@ -376,3 +372,18 @@ def impact(
     momentum, loss = metric.M @ (after - before), metric.energy_loss(before, after)
     work = 0.5 * metric.speed(after - before) ** 2 - loss
     return Impact(momentum, loss, work, metric.rows(A).multipliers(momentum))
+
+
+def _condition(
+    function: Callable, switch: int, rows: tuple[int, int], off: int, name: str, model: Model
+) -> SwitchCondition:
+    """Check a condition of a switch, and find whether it depends on multipliers."""
+    p, multipliers = model.parameters(), np.zeros(rows[1] - rows[0])
+    if not off:
+        check_condition(function, f"{name}: on(q, v, t, p)", model, p)
+        return SwitchCondition(function, switch, rows, off, of_forces=False)
+    check_condition(function, f"{name}: off(q, v, t, p, multipliers)", model, p, multipliers)
+    of_multipliers = lambda x, q, v, t, p: function(q, v, t, p, x)
+    state = np.zeros(model.system.nq), np.zeros(model.system.nv), 0.0
+    of_forces = depends_on(of_multipliers, multipliers, *state, p)
+    return SwitchCondition(function, switch, rows, off, of_forces)

@@ -92,10 +92,10 @@ def crossed_events(
         within, where = _peaks(inner, before, values, slopes, order)
         crossed, inside = crossed | within, jnp.minimum(inside, where)
     if (forces := events.forces(flow, controller_state)) is not None:
-        middle, moment = path(0.5)[1], lambda s: path(s)[0]
-        load = lambda t: without_derivative(forces[0](t, middle))
-        if depends_on(load, moment(0.5)):
-            missed = lambda: _missed(lambda s: load(moment(s)), before, values, largest)
+        t, y = path(0.5)
+        if depends_on(lambda t: forces[0](t, y), t):
+            load = lambda s: without_derivative(forces[0](path(s)[0], y))
+            missed = lambda: _missed(load, before, values, largest)
             none = lambda: (jnp.zeros_like(crossed), jnp.asarray(1.0))
             within, where = jax.lax.cond(forces[1] & ~jnp.any(crossed), missed, none)
             crossed, inside = crossed | within, jnp.minimum(inside, where)

@@ -228,8 +228,8 @@ RESULTS = {
     "rate": ("qdot",),
     "violation": ("worst",),
 }
-"""Functions that are printed, with names of their results: first those that need more results of
-what they call, as one text of it then serves the others.
+"""Printed functions with the names of their results. Functions that need more results of a shared
+subroutine come first, so that its variant serves the later ones as well.
 """
 OF_LOOSE = {
     "events": ("values",),

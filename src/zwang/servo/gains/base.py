@@ -52,8 +52,8 @@ class AbstractGain(Record):
         return self
 
     def kept_layer(self, order: int) -> tuple[float, float] | None:
-        """k [1/s] and ε [unit of y per s] of a gain that states of `‖ẏ + k y‖ ≤ ε`, once reached,
-        that it is not left, so that `‖y‖ ≤ ε/k`; None of one that states no such bound.
+        """Return k [1/s] and ε [unit of y per s] of a gain that guarantees that `‖ẏ + k y‖ ≤ ε`
+        remains true once it is reached, so that `‖y‖ ≤ ε/k`; None for any other gain.
         """
         return None
 

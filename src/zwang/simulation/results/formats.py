@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from zwang.equations.constraint.units import MIXED, per_second
+from zwang.equations.constraint.units import per_second
 from zwang.errors import ModelError
 from zwang.files import read_bytes, write_bytes, write_folder
 from zwang.files.reading import shown_path
 from zwang.objects.extras import require
+from zwang.simulation.results.units import SEE
 from zwang.simulation.results.variables import Variables, read_group, write_group
 
 if TYPE_CHECKING:
@@ -92,11 +93,10 @@ def _along(data: Mapping[Any, Any], name: str) -> np.ndarray | None:
 
 def _units(data: Mapping[Any, Any], name: str, along: str, shared: str) -> list[str] | None:
     """Return the unit of each entry of a variable, if they differ."""
-    said = f"{MIXED}: see "
-    if not shared.startswith(said) and name not in RATES:
-        return None
-    listed = shared.removeprefix(said).partition(",")[0]
-    found = _along(data, listed if shared.startswith(said) else f"{along}_unit")
+    if shared.startswith(SEE):
+        found = _along(data, shared.removeprefix(SEE).partition(",")[0])
+    else:
+        found = _along(data, f"{along}_unit") if name in RATES else None
     if found is None:
         return None
     units = list(map(str, found))

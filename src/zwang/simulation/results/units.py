@@ -19,10 +19,14 @@ FORCES = {"m": "N", "rad": "N m", "1": "N m"}
 """Units of the force conjugate to a length or an angle, if energy is in J."""
 
 
+SEE = f"{MIXED}: see "
+"""Unit of a variable whose entries differ, before the name of the coordinate that lists them."""
+
+
 def common(units: Sequence[str], listed: str) -> str:
     """Return the unit that all entries share; else the name of the coordinate that lists them."""
     found = one(units)
-    return f"{MIXED}: see {listed}" if found == MIXED else found
+    return SEE + listed if found == MIXED else found
 
 
 def force_unit(unit: str, energy_unit: str) -> str:
