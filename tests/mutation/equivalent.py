@@ -13,7 +13,7 @@ LISTED = Path(__file__).with_name("equivalent.toml")
 
 @functools.cache
 def listed() -> dict[tuple[str, str, str], str]:
-    """Reasons by module, text of the line, and change; a line that is edited has to be judged
+    """Reasons by module, code of the line, and change; code that is edited has to be judged
     anew.
     """
     entries = tomllib.loads(LISTED.read_text())["mutant"]
@@ -21,8 +21,9 @@ def listed() -> dict[tuple[str, str, str], str]:
 
 
 def key(module: str, mutant: Mutant, source: str) -> tuple[str, str, str]:
-    """By what a mutant of a text is listed."""
-    return module, source.splitlines()[mutant.line - 1].strip(), mutant.what
+    """The entry of a mutant in the list: its line without the comment that follows the code."""
+    code, _, _ = source.splitlines()[mutant.line - 1].partition("  #")
+    return module, code.strip(), mutant.what
 
 
 def why_equivalent(module: str, mutant: Mutant, source: str) -> str | None:
