@@ -23,6 +23,7 @@ from zwang.equations.constraint.dry_friction import gives_all
 from zwang.equations.constraint.nonideal import length
 from zwang.equations.state import State
 from zwang.inputs.arrays import host_array, is_concrete
+from zwang.objects.by_identity import ByIdentity
 from zwang.objects.record import Record, field, replace
 from zwang.stepping.manifold import Landing
 
@@ -87,12 +88,17 @@ class ConstrainedVectorField(Record):
     left_out: int = field(static=True, default=0)
 
     def while_open(self, controller_state) -> ConstrainedVectorField:
-        """Return the flow for steps from a controller state on, with `open` set accordingly."""
+        """Return the flow for steps from a controller state on; it is `open` if every gap and dry
+        friction is.
+        """
         loose = self.dynamics.constraints.rows_where(lambda level: level.lets_go)
         if self.switched is None or not len(loose) or self.dynamics.structure.sparse:
             return self
         held = np.asarray(controller_state)[np.asarray(self.switched)[loose]]
-        return replace(self, open=bool(np.all(held == HELD_OFF)))
+        if np.any(held != HELD_OFF):
+            return self
+        # the same object each time, as programs are bound to it once
+        return _OPEN.get(self) or _OPEN.keep(self, replace(self, open=True))
 
     def with_input(self, held: Float[Array, " k"]) -> ConstrainedVectorField:
         """Return the flow while a sampler holds its control, or with the modes of switches."""
@@ -291,6 +297,10 @@ class ConstrainedVectorField(Record):
             return jnp.concatenate([r_q + step * along(dv), dv])
 
         return solve
+
+
+_OPEN: ByIdentity[ConstrainedVectorField] = ByIdentity()
+"""The same flow while every gap and dry friction is open."""
 
 
 # Programs of a motion call these functions, whose code is generated once for all of them.
