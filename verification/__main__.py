@@ -37,7 +37,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="the suite's repository, cloned by you")
     parser.add_argument("--count", type=int, default=100, help="random: number of mechanisms")
     parser.add_argument("--span", type=float, default=100.0, help="random: length of a run [s]")
-    parser.add_argument("--cases", nargs="*", default=(), help="pages: these members alone")
+    parser.add_argument(
+        "--cases", nargs="*", default=(), help="pages, control, uncertain: these alone"
+    )
     given = parser.parse_args()
     if given.suite in NEED_DATA and given.data is None:
         parser.error(f"{given.suite} compares with data of another project: give --data FOLDER")
@@ -45,6 +47,8 @@ def main() -> None:
     module = importlib.import_module(f"verification.{SUITES[given.suite]}")
     if given.suite == "random":
         made = module.lines(given.count, given.span)
+    elif given.suite in ("control", "uncertain"):
+        made = module.lines(given.suite, given.cases)
     elif given.suite == "pages":
         made = module.lines(given.cases)
     else:

@@ -5,7 +5,8 @@ control laws with their stated bounds for uncertain systems.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import jax
@@ -27,13 +28,12 @@ COVERED = 0.95
 """Nominal share of draws whose true values lie within the stated uncertainty."""
 
 
-def lines(suite: str) -> list[Line]:
-    """Compute the lines of the suite `control` or `uncertain`."""
-    if suite == "uncertain":
-        bounds = [x for name, make in UNCERTAIN.items() for x in _bounds(name, make())]
-        return [*bounds, *_base_parameters()]
-    makers = (_inversions, _flat, _falling, _optimal, _singular, _swings, _lattice)
-    return [line for make in makers for line in make()]
+def lines(suite: str, cases: Sequence[str] = ()) -> list[Line]:
+    """Compute the lines of the suite `control` or `uncertain`, by default of all its cases."""
+    known = SUITES[suite]
+    if unknown := sorted(set(cases) - set(known)):
+        raise SystemExit(f"{suite} has no case {unknown[0]!r}; its cases are {', '.join(known)}.")
+    return [line for name in cases or known for line in known[name]()]
 
 
 def _line(suite, case: str, what: str, published, ours, off: float, allowed: float) -> Line:
@@ -49,8 +49,9 @@ def _below(case: str, what: str, ours: float, allowed: float, published="0") -> 
     return _line("control", case, what, published, f"{ours:.1e}", ours, allowed)
 
 
-def _bounds(name: str, loop: Uncertain) -> Iterator[Line]:
+def _uncertain(name: str, make: Callable[[], Uncertain]) -> Iterator[Line]:
     """Lines for the worst of all draws, and for a case that violates the assumptions of the law."""
+    loop = make()
     found = loop.drawn(DRAWS)
     for of, bound in loop.bounds.items():
         worst = float(np.max(found[of]))
@@ -62,21 +63,17 @@ def _bounds(name: str, loop: Uncertain) -> Iterator[Line]:
     yield _line("uncertain", name, what, f"> {bound:.4g}", f"{beyond:.4g}", bound / beyond, 1.0)
 
 
-def _base_parameters() -> Iterator[Line]:
+def _base_parameters(name: str, driven: Callable, noise: float) -> Iterator[Line]:
     """Lines for the share of draws whose true base parameters are inside the 95 % ellipsoid."""
-    for name, make, noise in (
-        ("four-bar", test_base_parameters.driven_four_bar, 0.05),
-        ("3rrr", test_base_parameters.driven_3rrr, 0.02),
-    ):
-        found, u = make()
-        share = test_base_parameters.coverage(found, u, noise * np.std(u))
-        what = (
-            f"{found.rank} of {len(found.names)} base parameters, gap {found.gap:.0e}: share of "
-            f"{test_base_parameters.DRAWS} draws within the stated uncertainty"
-        )
-        # three standard deviations of the share of this number of draws
-        allowed = 3 * np.sqrt(COVERED * (1 - COVERED) / test_base_parameters.DRAWS)
-        yield _line("uncertain", name, what, COVERED, share, abs(share - COVERED), allowed)
+    found, u = driven()
+    share = test_base_parameters.coverage(found, u, noise * np.std(u))
+    what = (
+        f"{found.rank} of {len(found.names)} base parameters, gap {found.gap:.0e}: share of "
+        f"{test_base_parameters.DRAWS} draws within the stated uncertainty"
+    )
+    # three standard deviations of the share of this number of draws
+    allowed = 3 * np.sqrt(COVERED * (1 - COVERED) / test_base_parameters.DRAWS)
+    yield _line("uncertain", name, what, COVERED, share, abs(share - COVERED), allowed)
 
 
 def _inversions() -> Iterator[Line]:
@@ -102,14 +99,13 @@ def _inversions() -> Iterator[Line]:
     yield _below(case, "elbow beside SciPy's collocation [rad]", off, 1e-8)
 
 
-def _flat() -> Iterator[Line]:
-    """Lines for flat outputs, whose derivatives determine the states."""
-    for name, settings in (("crane", {}), ("quadrotor", {}), ("quadrotor", {"path": "flip"})):
-        example = zw.gallery.load(name, **settings)
-        errors = example.errors(example.run(rtol=1e-11))
-        worst = max(errors, key=lambda of: errors[of])
-        case = " ".join([name, *settings.values()])
-        yield _below(case, f"flat closed form, worst in {worst}", errors[worst], 1e-9)
+def _flat(name: str, **settings: str) -> Iterator[Line]:
+    """Line for a flat output, whose derivatives determine the states."""
+    example = zw.gallery.load(name, **settings)
+    errors = example.errors(example.run(rtol=1e-11))
+    worst = max(errors, key=lambda of: errors[of])
+    case = " ".join([name, *settings.values()])
+    yield _below(case, f"flat closed form, worst in {worst}", errors[worst], 1e-9)
 
 
 def _falling() -> Iterator[Line]:
@@ -130,28 +126,25 @@ def _optimal() -> Iterator[Line]:
         yield _line("control", "pendulum swung up", what, published, ours, off, 1e-10)
 
 
-def _singular() -> Iterator[Line]:
-    for case, made, how in (
-        ("parallelogram", test_optimal_singular.parallelogram_through_its_line, "phases meet at"),
-        ("five-bar", test_optimal_singular.five_bar_through_its_line, "it passes through"),
-    ):
-        found, exact = made()
-        off = abs(found.cost - exact) / exact
-        what = f"least effort, 12 J² Δ²/T³, where {how} a state at which rows lose rank"
-        yield _line("control", case, what, f"{exact:.12g}", f"{found.cost:.12g}", off, 1e-7)
-        yield _below(case, "φ and ψ at and between nodes", found.kinematic_error, 1e-12)
+def _singular(case: str, made: Callable, how: str) -> Iterator[Line]:
+    found, exact = made()
+    off = abs(found.cost - exact) / exact
+    what = f"least effort, 12 J² Δ²/T³, where {how} a state at which rows lose rank"
+    yield _line("control", case, what, f"{exact:.12g}", f"{found.cost:.12g}", off, 1e-7)
+    yield _below(case, "φ and ψ at and between nodes", found.kinematic_error, 1e-12)
 
 
-def _swings() -> Iterator[Line]:
+def _swing(name: str) -> Iterator[Line]:
     sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
     import optimal_swing_up as example
 
-    for name in ("five_bar", "acrobot"):
-        found = getattr(example, f"swing_up_{name}")(rtol=1e-7)
-        case = f"{name.replace('_', '-')} swung up, {len(found.t) - 1} intervals"
-        lost = example.lost_between(found)
-        what = f"φ and ψ at and between nodes; through nodes alone {lost:.1e} on average"
-        yield _below(case, what, found.kinematic_error, 1e-12)
+    found = getattr(example, f"swing_up_{name}")(rtol=1e-7)
+    lost = example.lost_between(found)
+    what = (
+        f"φ and ψ at and between the nodes of {len(found.t) - 1} intervals; through nodes alone "
+        f"{lost:.1e} on average"
+    )
+    yield _below(f"{name.replace('_', '-')} swung up", what, found.kinematic_error, 1e-12)
 
 
 def _lattice() -> Iterator[Line]:
@@ -165,3 +158,38 @@ def _lattice() -> Iterator[Line]:
     growth = counts[1] / counts[0]
     what = "operations of an acceleration with its control, 400 masses to 200"
     yield _line("control", case, what, 2, f"{growth:.4g}", abs(growth - 2.0), 0.1)
+
+
+SUITES: dict[str, dict[str, Callable[[], Iterable[Line]]]] = {
+    "control": {
+        "stable inversion": _inversions,
+        "crane": partial(_flat, "crane"),
+        "quadrotor": partial(_flat, "quadrotor"),
+        "quadrotor flip": partial(_flat, "quadrotor", path="flip"),
+        "lyapunov-arm": _falling,
+        "pendulum": _optimal,
+        "parallelogram": partial(
+            _singular,
+            "parallelogram",
+            test_optimal_singular.parallelogram_through_its_line,
+            "phases meet at",
+        ),
+        "five-bar": partial(
+            _singular,
+            "five-bar",
+            test_optimal_singular.five_bar_through_its_line,
+            "it passes through",
+        ),
+        "five-bar swung up": partial(_swing, "five_bar"),
+        "acrobot swung up": partial(_swing, "acrobot"),
+        "lattice": _lattice,
+    },
+    "uncertain": {
+        **{name: partial(_uncertain, name, make) for name, make in UNCERTAIN.items()},
+        "four-bar": partial(
+            _base_parameters, "four-bar", test_base_parameters.driven_four_bar, 0.05
+        ),
+        "3rrr": partial(_base_parameters, "3rrr", test_base_parameters.driven_3rrr, 0.02),
+    },
+}
+"""The cases of each suite, by the names that `--cases` takes."""

@@ -50,11 +50,12 @@ def judged(difference: float, allowed: float) -> str:
 
 
 def keep(suite: str, lines: Sequence[Line], cases: Sequence[str] = ()) -> None:
-    """Replace the lines of one suite in the file, those of some cases alone if they are named, and
-    print them.
+    """Replace the lines of one suite in the file, those of the cases computed alone if cases are
+    named, and print them.
     """
     kept = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
-    others = [x for x in kept.get(suite, ()) if cases and x["case"] not in cases]
+    computed = {line.case for line in lines}
+    others = [x for x in kept.get(suite, ()) if cases and x["case"] not in computed]
     new = [dataclasses.asdict(line) for line in lines]
     kept[suite] = sorted([*others, *new], key=lambda x: x["case"]) if cases else new
     text = json.dumps(kept, indent=1, ensure_ascii=False, sort_keys=True)

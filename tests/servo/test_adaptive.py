@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from tests.servo.uncertain import LEARNS, RHO, mass
+from tests.servo.uncertain import LEARNS, RHO, SURFACE, mass
 from zwang.errors import ModelError
 
 
@@ -79,6 +79,30 @@ def test_a_load_where_no_actuator_acts_counts_by_what_it_does_to_the_row():
     # of 0.5 N along the rope at most, the cart of 1 kg feels less than 0.5 m/s²
     error = np.abs(run.q[:, 0] - 0.2 * np.sin(run.t)).max()
     assert 1e-5 < error <= float(LEARNS.error_bound(0.5))
+
+
+def test_the_layer_of_another_row_is_checked_too():
+    """The servo with states of the controller states the layers of all its gains."""
+    system = zw.System(
+        2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.stack([0.0 * q[0], p["load"]])
+    )
+    rows = [
+        zw.Holonomic(lambda q, t, p: q[0], name="learns"),
+        zw.Holonomic(lambda q, t, p: q[1], name="stays"),
+    ]
+    servo = zw.Servo(rows, np.eye(2), gains={"learns": LEARNS, "stays": SURFACE})
+    model = zw.Model(system, params={"load": 0.0}, name="two")
+    found = zw.servo.with_found_degrees(model, servo, [0.0, 0.0], [0.0, 0.0])
+    assert found.servo.kept_layers() == {"stays": (float(SURFACE.k), float(SURFACE.layer))}
+    run = zw.simulate(
+        found.model,
+        found.q,
+        found.v,
+        duration=1.0,
+        params={"load": 200.0},
+        loop=zw.Loop(model=found.model),
+    )
+    assert any("'stays'" in x and "that its gain states" in x for x in run.warnings)
 
 
 def test_what_is_no_adaptive_loop_is_refused():

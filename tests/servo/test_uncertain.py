@@ -5,9 +5,12 @@ The spacecraft are as in the papers on formation keeping (doi 10.2514/1.G000317)
 (10.2514/1.G002212); the numbers are chosen here, they are not those of the papers.
 """
 
+import numpy as np
 import pytest
 
+import zwang as zw
 from tests.servo.uncertain import LARGEST, LEARNS, RHO, UNCERTAIN
+from zwang.bodies import rotation
 from zwang.objects.families import GAINS
 
 UNSTATED = {"learned bound"}
@@ -34,6 +37,18 @@ def test_beyond_what_a_law_assumes_its_bound_does_not_hold(name):
     assert error > bound
     # the run says so, where the law states a number without knowing the system
     assert any("that its gain states" in x for x in warnings) == (name not in UNSTATED)
+
+
+def test_springs_between_tumbling_bodies_are_internal():
+    """Their torques cancel in the axes of space."""
+    system, p = (x := zw.gallery.load("tumbling-bodies").model.passive).system, x.params
+    turn = np.random.default_rng(0).standard_normal((2, 4))
+    turn /= np.linalg.norm(turn, axis=1, keepdims=True)
+    q = np.concatenate([np.zeros((2, 3)), turn], axis=1).ravel()
+    torques = np.asarray(system.force(q, np.zeros(12), 1.0, p)).reshape(2, 6)[:, 3:]
+    inside = [rotation.rotation_matrix(a) @ x for a, x in zip(turn, torques, strict=True)]
+    assert np.linalg.norm(inside[0]) > 0.1
+    np.testing.assert_allclose(inside[0] + inside[1], 0.0, atol=1e-14)
 
 
 def test_the_size_of_what_is_not_known_follows_from_its_bound():

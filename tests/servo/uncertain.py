@@ -11,8 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import zwang as zw
-from zwang.bodies import Body, RigidBodies, rotation
-from zwang.objects.record import replace
+from zwang.bodies import rotation
 
 K, LAYER, MISMATCH = 2.0, 0.05, 0.25
 """The controller assumes 1 kg for masses from 0.8 to 1.2 kg: the mismatch is at most 1/0.8 − 1."""
@@ -26,7 +25,6 @@ LEARNS = zw.servo.Adaptive(4.0, growth=400.0, leakage=4.0, layer=0.02, mismatch=
 LARGEST = 0.3
 """Bound of |y| under `LEARNS`: it determines ρ, and ρ in turn implies this bound."""
 RHO = 0.25 * (1 + 4.0**2 * LARGEST + 64.0 * LARGEST) + 1.25 * (0.5 * (1 + LARGEST) + 1.0)
-TURNING = zw.servo.SlidingSurface(1.0, bound=0.5, layer=0.02, mismatch=0.2)
 
 
 class Uncertain(NamedTuple):
@@ -194,68 +192,30 @@ def formation() -> Uncertain:
     )
 
 
-def _attitude(t):
-    """Prescribed rotation of both bodies about a tilted axis."""
-    return rotation.exponential(0.4 * jnp.array([0.48, 0.6, 0.64]) * t)
-
-
-def _turned_off(t, q, v) -> float:
-    """Deviation of the bodies from the prescribed attitude: 2 × the vector part of the rotation."""
-    w = 0.4 * np.array([0.48, 0.6, 0.64])
-    half = 0.5 * np.outer(t, w)
-    angle = np.linalg.norm(half, axis=1, keepdims=True)
-    scalar, vector = np.cos(angle), np.sin(angle) * w / np.linalg.norm(w)
-    off = []
-    for i in (3, 10):
-        a, b = q[:, i : i + 1], q[:, i + 1 : i + 4]
-        off.append(2 * np.abs(scalar * b - a * vector - np.cross(vector, b)).max())
-    return float(max(off))
-
-
 def tumbling() -> Uncertain:
-    """Two bodies that rotate together, with springs between their attitudes, under
-    `SlidingSurface`. Moments of inertia, springs and loads are uncertain; a load of 8 N m violates
-    the assumptions.
+    """The two bodies of the gallery. Moments of inertia, springs and loads are uncertain; a load of
+    8 N m violates the assumptions.
     """
-    bodies = RigidBodies(
-        [Body("a", 10.0, (2.0, 3.0, 4.0)), Body("b", 8.0, (1.5, 1.5, 2.0))],
-        gravity=(0.0, 0.0, 0.0),
-    )
+    member = zw.gallery.load("tumbling-bodies")
+    (bound,) = {float(gain.error_bound) for gain in member.model.servo.gains.values()}
 
-    def scaled(p):
-        """Parameters with the drawn moments of inertia."""
-        return {**p, "inertia": p["inertia"] * jnp.stack([p["part of a"], p["part of b"]])[:, None]}
+    def error(t, q, v):
+        wanted = np.stack([*member.exact(t).values()], axis=1)
+        turns = lambda x: x.reshape(len(t), 2, 7)[..., 3:]
+        off = rotation.product(rotation.conjugate(turns(wanted)), turns(q))
+        return float(2 * np.abs(off[..., 1:]).max())
 
-    def force(q, v, t, p):
-        a, b = q[3:7], q[10:14]
-        between = rotation.product(rotation.conjugate(a), b)
-        twist = p["spring"] * between[1:] * jnp.sign(between[0])
-        push = jnp.zeros(12).at[3:6].set(twist)
-        push = push.at[9:12].set(-rotation.rotation_matrix(between).T @ twist)
-        own = bodies.system.force(q, v, t, scaled(p))
-        return own + push + p["load"] * jnp.sin(t) * jnp.ones(12)
-
-    def off(i):
-        return lambda q, t, p: (
-            2 * rotation.product(rotation.conjugate(_attitude(t)), q[7 * i + 3 : 7 * i + 7])[1:]
-        )
-
-    rows = [zw.Holonomic(off(i), name=f"attitude of {'ab'[i]}") for i in range(2)]
-    mass_matrix = lambda q, t, p: bodies.system.mass_matrix(q, t, scaled(p))
-    system = replace(bodies.system, mass_matrix=mass_matrix, force=force)
-    params = {**bodies.params, "spring": 0.5, "load": 0.0, "part of a": 1.0, "part of b": 1.0}
-    servo = zw.Servo(rows, np.eye(12)[:, [3, 4, 5, 9, 10, 11]], gains=TURNING)
-    q0, v0 = np.zeros(14), np.zeros(12)
-    q0[[3, 10]] = 1.0
-    q0[7] = 3.0
-    v0[3:6] = v0[9:12] = 0.4 * np.array([0.48, 0.6, 0.64])
-    parts = {"part of a": "0.9:1.1", "part of b": "0.9:1.1"}
     return Uncertain(
-        zw.Model(system, params=params, servo=servo, name="tumbling"),
-        (q0, v0),
-        {**parts, "spring": "0.3:0.7", "load": "-0.3:0.3"},
-        {"error": float(TURNING.error_bound)},
-        {"error": _turned_off},
+        member.model,
+        (member.q0, member.v0),
+        {
+            "scale_a": "0.9:1.1",
+            "scale_b": "0.9:1.1",
+            "spring": "0.3:0.7",
+            "load": "-0.3:0.3",
+        },
+        {"error": bound},
+        {"error": error},
         0.05,
         6.0,
         31,

@@ -100,6 +100,9 @@ class ExtendedServo(AbstractControlLaw):
     def decay_rates(self):
         return self.servo.decay_rates()
 
+    def kept_layers(self):
+        return self.servo.kept_layers()
+
     def kept_errors(self, passive, s, reach, speed):
         return self.servo.kept_errors(passive, s, reach, speed)
 

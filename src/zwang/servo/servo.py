@@ -218,8 +218,9 @@ class Servo(AbstractActuated):
         return {name: float(np.max(np.abs(x))) for name, x in poles.items() if len(x)}
 
     def kept_layers(self):
-        stated = {name: g.kept_layer(self.degrees[name]) for name, g in self.gains.items()}
-        return {name: layer for name, layer in stated.items() if layer is not None}
+        second = {name: g for name, g in self.gains.items() if self.degrees[name] == 2}
+        kept = {name: vars(g) for name, g in second.items() if g.keeps_layer}
+        return {name: (float(x["k"]), float(x["layer"])) for name, x in kept.items()}
 
     def kept_errors(self, passive, s, reach, speed):
         return kept_errors(self, passive, s, reach, speed)

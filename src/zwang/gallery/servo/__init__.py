@@ -13,6 +13,7 @@ error.
 | `toda_lattice.py` | under: few forces, a row for the energy | 1 | all but the energy |
 | `lyapunov_arm.py` | full: two joints, a Lyapunov function of each | 2 | nothing |
 | `formation.py` | full: three thrusters, under uncertainty | 2 | nothing |
+| `tumbling_bodies.py` | full attitude: six torques, under uncertainty | 2 | the centers, unmoved |
 | `cart_pole_track.py` | under: one force, two degrees of freedom | 2 | cart or pole |
 | `five_bar_driven.py` | one, two or three torques, one degree of freedom | 2 | nothing |
 

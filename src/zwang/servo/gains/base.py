@@ -18,7 +18,15 @@ from zwang.objects.record import Record
 
 
 class AbstractGain(Record):
-    """The coefficients of one servo constraint's error dynamics."""
+    """The coefficients of one servo constraint's error dynamics.
+
+    Attributes:
+        keeps_layer: True if the attributes k [1/s] and layer, ε [unit of y per s], of a gain for
+            error dynamics of order 2 guarantee that `‖ẏ + k y‖ ≤ ε` remains true once it is
+            reached, so that `‖y‖ ≤ ε/k`.
+    """
+
+    keeps_layer = False
 
     def __repr__(self) -> str:
         return present("text_of_values", self)
@@ -50,12 +58,6 @@ class AbstractGain(Record):
     def at(self, s: State) -> AbstractGain:
         """The gain at a state; it depends on the state if the controller adapts it."""
         return self
-
-    def kept_layer(self, order: int) -> tuple[float, float] | None:
-        """Return k [1/s] and ε [unit of y per s] of a gain that guarantees that `‖ẏ + k y‖ ≤ ε`
-        remains true once it is reached, so that `‖y‖ ≤ ε/k`; None for any other gain.
-        """
-        return None
 
     def error_poles(self, order: int) -> Complex[np.ndarray, " poles"]:
         """Poles s of the error dynamics [1/s]: the roots of `det(s^r + c_{r−1} s^{r−1} + … + c_0)`.

@@ -50,6 +50,7 @@ class Robust(AbstractGain):
         Nonlinear Systems, 3rd ed., section 14.2 (the bound).
     """
 
+    keeps_layer = True
     k: Float[Array, ""]
     bound: Float[Array, ""]
     layer: Float[Array, ""]
@@ -87,9 +88,6 @@ class Robust(AbstractGain):
     def error_poles(self, order):
         # The robust term only adds to the decay of V, inside and outside its layer.
         return Rate(self.k).error_poles(order)
-
-    def kept_layer(self, order):
-        return (float(self.k), float(self.layer)) if order == 2 else None
 
     def pull(self, chain):
         z = self.filtered(chain)

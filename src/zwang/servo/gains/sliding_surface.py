@@ -45,6 +45,7 @@ class SlidingSurface(AbstractGain):
         10.2514/1.G000317 (surface, function and bounds, there for full actuation).
     """
 
+    keeps_layer = True
     k: Float[Array, ""]
     bound: Float[Array, ""]
     layer: Float[Array, ""]
@@ -84,9 +85,6 @@ class SlidingSurface(AbstractGain):
         require_order(self, 2, order)
         # with n > 1 the law is not linear in s; the proof that |s| decreases does not use poles
         return super().error_poles(order) if self.power == 1 else np.zeros(0, complex)
-
-    def kept_layer(self, order):
-        return (float(self.k), float(self.layer)) if order == 2 else None
 
     def pull(self, chain):
         y, rate = chain
