@@ -38,6 +38,9 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=100, help="random: number of mechanisms")
     parser.add_argument("--span", type=float, default=100.0, help="random: length of a run [s]")
     parser.add_argument(
+        "--resume", action="store_true", help="random: only mechanisms without a line of this run"
+    )
+    parser.add_argument(
         "--cases", nargs="*", default=(), help="pages, control, uncertain: these alone"
     )
     given = parser.parse_args()
@@ -46,8 +49,12 @@ def main() -> None:
     start_jax()
     module = importlib.import_module(f"verification.{SUITES[given.suite]}")
     if given.suite == "random":
-        made = module.lines(given.count, given.span)
-    elif given.suite in ("control", "uncertain"):
+        if not given.resume:
+            keep("random", ())
+        for line in module.lines(given.count, given.span, given.resume):
+            keep("random", [line], [line.case])
+        return
+    if given.suite in ("control", "uncertain"):
         made = module.lines(given.suite, given.cases)
     elif given.suite == "pages":
         made = module.lines(given.cases)

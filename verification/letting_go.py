@@ -4,11 +4,13 @@ may stop without a reason.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import jax
 import numpy as np
 
 import zwang as zw
-from verification.line import FAILED, Line, judged
+from verification.line import FAILED, Line, judged, kept_lines
 from zwang.mechanism import (
     Backlash,
     Force,
@@ -30,7 +32,7 @@ RTOL = 1e-8
 
 def random_mechanism(seed: int) -> Mechanism:
     """One of four kinds, in turn by seed."""
-    return KINDS[seed % len(KINDS)](np.random.default_rng([46, seed]), f"random {seed}")
+    return KINDS[seed % len(KINDS)](np.random.default_rng([46, seed]), f"random {seed:02d}")
 
 
 def plane_chain(rng: np.random.Generator, name: str) -> Mechanism:
@@ -222,11 +224,16 @@ def deepest(run: Run) -> float:
     return max(-float(np.min(np.asarray(depth(c)))) for c in gaps)
 
 
-def lines(count: int, span: float) -> list[Line]:
-    """A line for each mechanism, run for `span` seconds."""
-    made = []
+def lines(count: int, span: float, resume: bool) -> Iterator[Line]:
+    """Yield a line for each mechanism, run for `span` seconds, as soon as its run ends; with
+    `resume`, only for those without a line of the same command in the file.
+    """
+    command = f"python -m verification random --count {count} --span {span:g}"
+    kept = {x["case"] for x in kept_lines().get("random", ()) if x["command"] == command}
     for seed in range(count):
         mechanism = random_mechanism(seed)
+        if resume and mechanism.name in kept:
+            continue
         start = mechanism.start_state
         run = zw.simulate(mechanism.model, start.q, start.v, duration=span, rtol=RTOL, throw=False)
         depth, reached = deepest(run), run.result is zw.Result.SUCCESS
@@ -237,19 +244,15 @@ def lines(count: int, span: float) -> list[Line]:
             f"{slipped} times stuck; {len(run.steps.t)} steps"
         )
         kind = KINDS[seed % len(KINDS)].__name__.replace("_", " ")
-        made.append(
-            Line(
-                "Random mechanisms that let go",
-                mechanism.name,
-                f"{kind} of {len(mechanism.bodies)} bodies, {span:g} s",
-                "no gap below zero",
-                ours,
-                max(depth, 0.0) if reached else np.nan,
-                PENETRATION,
-                judged(depth, PENETRATION) if reached else FAILED,
-                "" if reached else run.ending,
-                f"python -m verification random --count {count} --span {span:g}",
-            )
+        yield Line(
+            "Random mechanisms that let go",
+            mechanism.name,
+            f"{kind} of {len(mechanism.bodies)} bodies, {span:g} s",
+            "no gap below zero",
+            ours,
+            max(depth, 0.0) if reached else np.nan,
+            PENETRATION,
+            judged(depth, PENETRATION) if reached else FAILED,
+            "" if reached else run.ending,
+            command,
         )
-        print(made[-1].case, made[-1].verdict, ours, f"{depth:.1e}", made[-1].why, flush=True)
-    return made

@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 FILE = Path(__file__).parents[1] / "docs" / "verification.json"
 
@@ -49,12 +50,16 @@ def judged(difference: float, allowed: float) -> str:
     return AGREES if difference <= allowed else DIFFERS
 
 
+def kept_lines() -> dict[str, list[dict[str, Any]]]:
+    """Fields of the lines in the file, by suite."""
+    return json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+
+
 def keep(suite: str, lines: Sequence[Line], cases: Sequence[str] = ()) -> None:
     """Replace the lines of one suite in the file, those of the cases computed alone if cases are
     named, and print them.
     """
-    kept = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
-    computed = {line.case for line in lines}
+    kept, computed = kept_lines(), {line.case for line in lines}
     others = [x for x in kept.get(suite, ()) if cases and x["case"] not in computed]
     new = [dataclasses.asdict(line) for line in lines]
     kept[suite] = sorted([*others, *new], key=lambda x: x["case"]) if cases else new
