@@ -110,11 +110,23 @@ LONG_FILES = {
 """Files with fewer than twenty tests that take more than 5 s of a processor together."""
 
 
-@pytest.hookimpl(trylast=True)
+def _leave_to_the_slow_run(items):
+    """Mark the parameter sets of a test as slow, except for one in so many."""
+    sets = collections.Counter()
+    for item in items:
+        if mark := item.get_closest_marker("one_in"):
+            if sets[item.function] % mark.args[0]:
+                item.add_marker(pytest.mark.slow)
+            sets[item.function] += 1
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(items):
     """Files that take long begin first, so that the workers end together: those, and then those
     with the most tests.
     """
+    _leave_to_the_slow_run(items)  # before tests are chosen by their marks
+    yield
     tests = collections.Counter(item.path for item in items)
     items.sort(key=lambda item: (item.path not in LONG_FILES, -tests[item.path]))
     if os.environ.get("ZWANG_ENGINE") == "xla":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -37,13 +37,3 @@ def crossed(*axes: Sequence[Any] | Mapping[str, Any]) -> list:
 def _name(x: Any) -> str:
     value = x.values[0] if hasattr(x, "marks") else x
     return getattr(value, "__name__", str(value))
-
-
-def some(members: Iterable[Any], one_in: int) -> list:
-    """Members for `pytest.mark.parametrize`, of which one in some is tested by default; the others
-    are `slow`.
-    """
-    return [
-        x if i % one_in == 0 else pytest.param(x, marks=pytest.mark.slow)
-        for i, x in enumerate(members)
-    ]

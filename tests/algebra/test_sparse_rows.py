@@ -128,6 +128,7 @@ LONGER = unit_rows(A)[1] * np.array([1.0, 2.0, 0.5, 1.0, 3.0])
 near = functools.partial(np.testing.assert_allclose, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_residual_is_corrected_by_the_weighted_pseudoinverse():
     expected = exact(A, A @ X)[0]
     near(found()["correct"], expected)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from tests.crossed import some
 from zwang.analysis.check import INTEGRABLE
 from zwang.mechanism import Joint, Link, Point
 
@@ -64,7 +63,8 @@ EXAMPLES = {
 t."""
 
 
-@pytest.mark.parametrize("number", some(EXAMPLES, 2))
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("number", EXAMPLES)
 def test_the_examples_of_the_review_have_their_kinds_and_integrals(number):
     psi, kind, dimension = EXAMPLES[number]
     found = checked(3, [0.3, -0.7, 1.1], {"form": lambda q, v, t, p: psi(q, v)})

@@ -8,7 +8,6 @@ import pytest
 import zwang as zw
 from tests.analysis import systems
 from tests.analysis.systems import G
-from tests.crossed import some
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +20,7 @@ def upright(driven):
     return zw.analysis.continuation(driven, [0.0], over="speed", to=(2.0, 6.0))
 
 
+@pytest.mark.slow
 def test_the_pitchfork_of_a_governor_is_found(upright):
     (point,) = upright.branch_points
     assert abs(point.value - np.sqrt(G)) < 1e-8
@@ -28,6 +28,7 @@ def test_the_pitchfork_of_a_governor_is_found(upright):
     np.testing.assert_array_equal(upright.stable, upright.values < np.sqrt(G))
 
 
+@pytest.mark.slow
 def test_the_branch_that_bends_off_is_followed_from_its_tangent(driven, upright):
     (point,) = upright.branch_points
     off = next(x for x in point.tangents if abs(x[0][0]) > 0.5)
@@ -48,6 +49,7 @@ def test_the_pitchfork_is_found_in_steady_motion_over_a_velocity():
     assert len(point.tangents) == 2
 
 
+@pytest.mark.slow
 def test_folds_are_passed_and_found():
     # q³ − q + load = 0 turns round at q = ±1/√3
     system = zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: -(q**3 - q) - p["load"])
@@ -102,6 +104,7 @@ def test_critical_damping_is_a_double_eigenvalue(oscillator):
     assert abs(point.eigenvalue + 1) < 1e-6
 
 
+@pytest.mark.slow
 def test_a_column_under_a_follower_force_flutters_at_zieglers_load():
     # masses 2 and 1, unit lengths and springs: P = 7/2 − √2 (Ziegler 1952)
     M, K = jnp.array([[3.0, 1.0], [1.0, 1.0]]), jnp.array([[2.0, -1.0], [-1.0, 1.0]])
@@ -115,7 +118,8 @@ def test_a_column_under_a_follower_force_flutters_at_zieglers_load():
     assert not branch.stable[branch.values > first.value].any()
 
 
-@pytest.mark.parametrize("name", some(["b.wy", "b.wx", "b.wz"], 3))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["b.wy", "b.wx", "b.wz"])
 def test_a_family_of_many_steady_motions_is_followed_with_the_least_change(name):
     # a free body turns about a principal axis: seven parameters, of which the spin is followed
     body = zw.bodies.Body("b", 1.0, (0.1, 0.2, 0.3))
@@ -139,7 +143,8 @@ COLUMN = zw.Model(
 """A column after buckling: q = P sin q."""
 
 
-@pytest.mark.parametrize("low", some([1.05, 1.0], 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("low", [1.05, 1.0])
 def test_a_branch_that_starts_at_an_end_of_its_range_or_before_it_comes_in(low):
     branch = zw.analysis.continuation(COLUMN, [0.0], over="P", to=(low, 2.0), tangent=([1.0], 0.0))
     assert branch.values[-1] >= 2.0
@@ -147,6 +152,7 @@ def test_a_branch_that_starts_at_an_end_of_its_range_or_before_it_comes_in(low):
     np.testing.assert_allclose(q, branch.values[1:] * np.sin(q), atol=1e-8)
 
 
+@pytest.mark.slow
 def test_the_verdict_on_a_branch_is_that_on_its_points():
     """Where eigenvalues alone see nothing: x⁴ grows less steep until it turns round at load 0."""
     system = zw.System(
@@ -189,6 +195,7 @@ def test_the_growth_beside_a_hopf_point_has_its_closed_form(oscillator):
     assert back.slope is not None and abs(back.slope - 0.5) < 1e-9  # whichever way it is followed
 
 
+@pytest.mark.slow
 def test_the_growth_beside_a_hopf_point_follows_the_equilibrium():
     """The damping 1 − x² changes only as the place x = c³ + c moves:
     σ² + (1 − x²) σ + 1 + c = 0.

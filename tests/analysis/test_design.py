@@ -76,6 +76,7 @@ def test_a_limit_is_kept_and_costs_something(found, wanted):
     assert np.min(np.abs(np.sin(free))) < np.sin(angle) and limited.cost > 1e3 * found.cost
 
 
+@pytest.mark.slow
 def test_a_limit_that_cannot_be_kept_is_reported(wanted):
     impossible = TransmissionAngle(("coupler", "rocker"), 1.2)
     tried = designed([OutputValues("rocker", wanted), impossible])

@@ -20,6 +20,7 @@ def driven() -> DrivingTorque:
     )
 
 
+@pytest.mark.slow
 def test_torque_is_the_rate_of_energy_over_the_rate_of_the_input(driven):
     k = driven.motion
     mass, weight = np.array([1.0, 0.5, 2.0]), np.array([1.0, 0.7, 0.4])

@@ -145,6 +145,7 @@ def test_wrong_arguments_are_refused_by_a_sentence(double, arguments, says):
         zw.analysis.equilibrium(double, [0.6, -0.8, 1.0, -1.1], **arguments)
 
 
+@pytest.mark.slow
 def test_forces_that_cannot_balance_are_refused():
     falling = zw.Model(zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: -G + 0 * q))
     with pytest.raises(zw.ModelError, match="no balance of forces"):

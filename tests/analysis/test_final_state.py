@@ -32,6 +32,7 @@ def compare(found, closed, values, rtol=1e-8):
     np.testing.assert_allclose(np.array(ours), np.array(exact), rtol=rtol)
 
 
+@pytest.mark.slow
 def test_a_ball_that_has_bounced_three_times():
     ball = zw.gallery.load("bouncing-ball")
     found = place(ball, ended(ball, 1.2), ("restitution", "gravity"))
@@ -46,6 +47,7 @@ def test_a_ball_that_has_bounced_three_times():
     compare(found, closed, (0.5, 9.81))
 
 
+@pytest.mark.slow
 def test_a_mass_that_a_belt_takes_along_until_it_slips():
     mass = zw.gallery.load("belt-oscillator")
     run = ended(mass, 2.0)

@@ -12,7 +12,6 @@ import xarray as xr
 
 import zwang as zw
 from tests.analysis.models import LENGTHS, apart, closed_form, four_bar
-from tests.crossed import some
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import Curve, affine_chart, chart
 from zwang.analysis.interval import Interval, enclosure
@@ -45,6 +44,7 @@ def path_of(held, lengths, q, wanted, **ways):
     return follow_branch(Curve(dynamics, np.ones(4)), q, wanted[0], wanted, **ways)
 
 
+@pytest.mark.slow
 def test_a_whole_turn_stays_on_its_branch(turn):
     assert turn.certified and turn.ended == "range" and len(turn.q) == len(TURN)
     for q, crank in zip(turn.q, turn.input, strict=True):
@@ -135,6 +135,7 @@ def test_a_change_point_is_reported_and_crossed_on_the_same_branch(held):
     assert max(abs(q[1]) for q in path.q) < 1e-12  # the coupler of a parallelogram stays level
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [100, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_random_linkages_in_one_batch_never_leave_their_branch_unseen(count):
     random, members = np.random.default_rng(22), []
@@ -173,6 +174,7 @@ def test_starts_off_their_branch_and_redundant_rows_are_refused_in_a_batch():
         )
 
 
+@pytest.mark.slow
 def test_random_linkages_followed_one_by_one_never_leave_their_branch_unseen(held, count=10):
     random, turned, stopped = np.random.default_rng(22), 0, 0
     for _ in range(count):
@@ -272,7 +274,8 @@ def test_time_as_the_input_of_a_model_without_constraints_is_refused():
         zw.analysis.kinematics(zw.Model(system, name="free"), "time", (0.5, 3.0), q=[0.0, 0.0])
 
 
-@pytest.mark.parametrize("name", some(["four-bar", "slider-crank", "quick-return"], 3))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["four-bar", "slider-crank", "quick-return"])
 def test_mechanisms_are_followed_from_half_a_radian(name):
     """From an angle that is not that of the file's guess: the crank's angle is the input."""
     mechanism = read(FOLDER / f"{name}.toml")
@@ -283,6 +286,7 @@ def test_mechanisms_are_followed_from_half_a_radian(name):
     np.testing.assert_allclose(np.diff(turned), 0.25, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guess", [0.0, 0.5, 2.0])
 def test_a_pendulum_without_constraints_is_followed_from_half_a_radian(guess):
     system = zw.System(

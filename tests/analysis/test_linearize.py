@@ -90,6 +90,7 @@ def test_a_conical_pendulum_swings_about_its_circle():
     np.testing.assert_allclose(fastest, speed * np.sqrt(1 + 3 * c**2), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, diametral, factor",
     [("disk", 0.25, 1 / 3), pytest.param("hoop", 0.5, 1 / 4, marks=pytest.mark.slow)],

@@ -99,6 +99,7 @@ def swings():
     return swing_ups()
 
 
+@pytest.mark.slow
 def test_redundant_rows_change_nothing(swings):
     once, *several = swings
     for found in several:
@@ -113,6 +114,7 @@ def test_motion_is_on_the_constraints_between_nodes(swings):
         assert len(found.samples.t) == 9 * (len(found.t) - 1) + 1
 
 
+@pytest.mark.slow
 def test_replayed_forward(swings):
     found = swings[1]
     run = zw.simulate(found.model, found.q[0], found.v[0], duration=2.5, rtol=1e-9)

@@ -70,6 +70,7 @@ def bounce():
     )
 
 
+@pytest.mark.slow
 def test_bounce_with_least_effort(bounce):
     def cost(z):
         T, w = z
@@ -114,6 +115,7 @@ def test_a_motion_of_phases_is_a_guess(bounce):
         )
 
 
+@pytest.mark.slow
 def test_stop_that_is_reached_and_left():
     """The mass is laid on the floor, which carries it, and lifted after 0.5 s there."""
     phases = [
@@ -138,6 +140,7 @@ def test_stop_that_is_reached_and_left():
     assert up.q[0, 0] == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, 2])
 def test_two_carts_latch(rows):
     """One cart pushed, a second one at rest is caught by a switched constraint, entered several
@@ -175,6 +178,7 @@ def test_two_carts_latch(rows):
     np.testing.assert_allclose(run.q[-1], [2.0, 2.0], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_ball_is_juggled_to_a_height():
     found = optimal_hop.juggle(1.5, 0.9)
 
@@ -232,6 +236,7 @@ def test_phases_end_at_times_of_a_switch():
     assert abs(found.phases[1].q[0, 0] - x) < 1e-9
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("change", "match"),
     [

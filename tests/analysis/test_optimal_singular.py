@@ -77,6 +77,7 @@ def five_bar_through_its_line():
     return found, 12 * inertia**2 * (last - first) ** 2 / T**3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("intervals", "last"), [(5, 5.5), (6, 2 * np.pi - 0.5), (6, np.pi)])
 def test_least_effort_through_a_line_of_links_and_onto_it(intervals, last):
     """Between nodes, at a node, and at the end; the limit of the acceleration is that of the
@@ -115,6 +116,7 @@ def test_a_five_bar_passes_the_line_of_its_bars():
     assert found.kinematic_error <= 1e-12
 
 
+@pytest.mark.slow
 def test_from_rest_on_one_line_more_than_one_motion_leads():
     with pytest.raises(ModelError, match="singular configuration at rest"):
         turned(np.pi, 4.5)

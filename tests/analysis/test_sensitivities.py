@@ -52,6 +52,7 @@ def test_forces_of_constraints_have_the_derivatives_of_their_closed_form(rest):
     np.testing.assert_allclose(slopes(total), exact, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_eigenvalues_have_the_derivatives_of_their_closed_form(rest):
     def exact(side, length, drag):  # σ² + d σ + √(g² + h²)/l = 0
         return -drag / 2 + 1j * jnp.sqrt(jnp.hypot(G, side) / length - drag**2 / 4)

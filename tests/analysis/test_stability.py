@@ -31,6 +31,7 @@ def valley(q, fall):
 CUBE = one(lambda q, v, t: q**3)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "model, guess, stable, says",
     [
@@ -360,6 +361,7 @@ def hub_in_turning_axes(speed):
     return zw.Model(zw.Lagrangian(kinetic, potential, nq=5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("speed", [16.0, pytest.param(24.0, marks=pytest.mark.slow), 30.0])
 def test_ground_resonance_in_fixed_axes_is_that_in_turning_axes(speed):
     q, v = np.zeros(9), np.zeros(9)
@@ -390,6 +392,7 @@ def test_a_sleeping_top_near_its_limit_is_judged_right(above):
         assert linear.stable is stable, (linear.verdict, linear.eigenvalues)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("off", [0.0, 1e-10, 1e-4])
 @pytest.mark.parametrize("find", ["nearest", "minimum"])
 def test_where_branches_meet_no_linear_equations_judge(off, find):

@@ -34,6 +34,7 @@ def loaded(run, tmp_path_factory):
     return zw.load(run.save(tmp_path_factory.mktemp("loaded") / "run.nc"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".nc", ".h5", ".zarr"])
 def test_every_format_of_a_whole_run_gives_it_back_bit_for_bit(run, ending, tmp_path):
     pytest.importorskip("zarr")

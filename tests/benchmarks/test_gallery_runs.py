@@ -35,6 +35,7 @@ def compared(first, second, capsys):
     return code, next(line for line in lines if line.startswith(NAMES[1]))
 
 
+@pytest.mark.slow
 def test_a_recording_is_equal_to_itself(recording, capsys):
     assert gallery_runs.main(["compare", str(recording), str(recording)]) == 0
     lines = capsys.readouterr().out.splitlines()

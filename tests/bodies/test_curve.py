@@ -18,6 +18,7 @@ CIRCLE = Curve(
 EXACT = lambda at: jnp.sqrt((at[0] - at[2]) ** 2 + at[1] ** 2) - 1.2
 
 
+@pytest.mark.slow
 def test_a_gap_has_derivatives_of_any_order():
     """By place and by parameters of the curve: implicit, from one Newton iteration."""
     gap = lambda at: CIRCLE.touch(at[:2], 0.2, {"x": at[2]}).gap[0]

@@ -71,6 +71,7 @@ def test_coordinates_follow_the_tree(tree):
     assert tree.system.units[:2] == ("m", "rad") and (tree.system.nq, tree.system.nv) == (8, 7)
 
 
+@pytest.mark.slow
 def test_kinetic_energy_is_that_of_the_moving_bodies_and_bias_has_its_power(tree, state):
     """T from the poses' rates by jvp; at v̇ = 0 the power of the bias is `h·v = dT/dt + dV/dt`."""
     q, v = state
@@ -162,6 +163,7 @@ def test_a_tree_that_is_none_is_refused(branches, sentence):
         BodyTree(branches)
 
 
+@pytest.mark.slow
 def test_inverse_dynamics_and_its_derivatives_are_those_of_the_equations(tree, state):
     """A ball joint, slides and hinges, a body between two joints; along velocities in q."""
     q, v = state
@@ -188,6 +190,7 @@ def differentiated_by_jax(tree, q, v, a, p):
     return equations.mass_matrix(tree.branching, q, p) @ a + p["armature"] * a + bias
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("derivative", "twice"),
     [
@@ -232,6 +235,7 @@ def test_functions_of_a_tree_are_differentiated_in_closed_form(tree, state, deri
             np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12 * max(np.max(np.abs(y)), 1.0))
 
 
+@pytest.mark.slow
 def test_ends_of_loops_move_as_the_poses_of_their_bodies_say(tree, state):
     """Place, attitude, rates and second rates of pairs of bodies, one end on the ground, beside
     JAX's derivatives of all bodies' poses in space; with the tree's constants given and without.

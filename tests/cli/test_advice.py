@@ -130,6 +130,7 @@ def test_no_result_of_a_motion_advises_python_on_a_command_line(command):
     assert not left
 
 
+@pytest.mark.slow
 def test_options_of_remedies_are_those_of_a_command():
     every, found = {x for y in COMMANDS.values() for x in options_of(y)}, remedies()
     assert len(found) > 20
@@ -177,6 +178,7 @@ def test_advice_in_words_of_a_command(sentence, command, said):
     assert said in fitted(sentence, command)
 
 
+@pytest.mark.slow
 def test_the_library_does_not_advise_options_to_readers_in_python():
     of_commands = {ast.literal_eval(words) for _, words in remedies() if words.startswith("'")}
     fitted_texts = [

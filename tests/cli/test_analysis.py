@@ -1,6 +1,7 @@
 """`zwang equilibrium` and `zwang modes`."""
 
 import numpy as np
+import pytest
 import xarray as xr
 
 from tests.cli.command_line import PENDULUM, zwang
@@ -26,6 +27,7 @@ def test_modes_prints_the_frequency_of_a_pendulum_and_writes_it(tmp_path):
     assert (tmp_path / "modes" / "eigenvalues.svg").exists()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_found_is_one_sentence_and_exit_code_2(tmp_path):
     falling = PENDULUM.replace("[rod], params", "[], params")
     for command in ("equilibrium", "modes"):

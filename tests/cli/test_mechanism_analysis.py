@@ -58,6 +58,7 @@ def test_driving_torque_branches_and_a_linearization_are_printed(tmp_path):
     assert (tmp_path / "out" / "regulator.nc").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("off", [0.0, 0.05])
 def test_a_regulator_of_an_upright_start_says_which_equilibrium_it_took(tmp_path, off):
     model = write(tmp_path, INVERTED.replace("OFF", str(off)))

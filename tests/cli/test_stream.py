@@ -33,6 +33,7 @@ def interrupted(monkeypatch, tmp_path):
     return model, out, answer
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on_and_resume_gives_the_digits_of_one_run(interrupted, tmp_path):
     model, out, answer = interrupted
     assert answer.code == 130

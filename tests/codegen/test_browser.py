@@ -99,6 +99,7 @@ def test_forces_of_joints_are_those_of_the_run(tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["four-bar", pytest.param("sarrus", marks=pytest.mark.slow)])
 def test_forces_of_joints_in_joint_coordinates_are_those_of_the_run(name, tmp_path):
     """Of joints that carry bodies, which are no constraints, and of one that closes a loop."""
@@ -148,6 +149,7 @@ LETS_GO = {
 QUICK = ("bouncing-ball", "falling-ladder", "dry-spring")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [x if x in QUICK else pytest.param(x, marks=pytest.mark.slow) for x in LETS_GO]
 )

@@ -67,6 +67,7 @@ def ball(request, tmp_path_factory):
     return example, str(unit.write(tmp_path_factory.mktemp("fmu")))
 
 
+@pytest.mark.slow
 def test_a_ball_bounces_and_rests_in_both_interfaces(ball):
     """Its floor has an event indicator, and its impacts are events of the master."""
     example, path = ball

@@ -27,6 +27,7 @@ def made(member):
     return member() if isinstance(member, type) else member
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("member", SOME_SLOW, ids=lambda m: made(m).__class__.__name__)
 def test_every_pseudoinverse_complies(member):
     testing.check_pseudoinverse(made(member))
@@ -114,6 +115,7 @@ def test_a_family_has_a_table_with_a_row_for_every_member(family):
     assert all(member.summary for member in family.members.values())
 
 
+@pytest.mark.slow
 def test_models_comply():
     testing.check_model(pendulum(), [0.6, -0.8], [0.8, 0.6])
     placed = zw.consistent_state(

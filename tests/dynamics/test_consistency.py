@@ -65,6 +65,7 @@ CONTRADICTING = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("constraints", CONTRADICTING.values(), ids=CONTRADICTING)
 def test_rows_that_come_to_contradict_each_other_end_the_run(constraints):
     model = zw.Model(plane(2), constraints)
@@ -155,6 +156,7 @@ def test_a_row_without_gradient_that_asks_for_something_is_refused(case):
         zw.simulate(zw.Model(pulled(2), [constraint]), q, [0.0, 0.0], duration=1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [
@@ -197,6 +199,7 @@ HARMLESS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [

@@ -13,7 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.crossed import some
 from zwang.algebra.gauss import Gauss
 from zwang.algebra.mass_matrix import factor_mass
 from zwang.algebra.pseudoinverse import Proximal
@@ -114,7 +113,8 @@ def settled(bead, state, error=ERROR, drift=None, target=TARGET):
         return (drift or Projection()).project_step(bead, state, error, target)
 
 
-@pytest.mark.parametrize("rolls", some([True, False], 2))
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("rolls", [True, False])
 def test_a_step_is_moved_least_in_the_mass_metric(rolls):
     bead, s = Bead(rolls), beside()
     found = settled(bead, s)
@@ -132,6 +132,7 @@ def test_a_step_is_moved_least_in_the_mass_metric(rolls):
     np.testing.assert_allclose(pinv(there) @ (there @ away), away, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_one_factor_is_enough_of_holonomic_rows_and_two_of_rolling_ones():
     for rolls, least in ((False, 1), (True, 2)):
         bead = Bead(rolls)
@@ -168,6 +169,7 @@ def test_a_residual_that_is_not_linear_in_v_is_met_by_repetition():
     assert 2 <= bead.asked < 8 and found.slip < 1e-12
 
 
+@pytest.mark.slow
 def test_a_place_that_does_not_exist_ends_after_the_last_iteration():
     """x² + y² = −0.5: no step comes nearer than the origin."""
     bead = Bead(rolls=False, offset=1.5)
@@ -195,6 +197,7 @@ def test_a_residual_that_is_not_finite_does_not_converge():
     assert not found.converged and bead.asked == 1
 
 
+@pytest.mark.slow
 def test_a_far_place_is_reached_by_as_many_steps_as_it_takes():
     for v in (np.zeros(3), np.array([0.4, 0.5, -0.7])):
         bead = Bead(rolls=False)
@@ -228,6 +231,7 @@ def test_what_the_move_leaves_of_the_velocity_is_judged_beside_the_speed(factor)
     assert bead.asked == 2 and np.abs(bead.velocity_residual(found.state))[0] < 1e-14 * factor
 
 
+@pytest.mark.slow
 def test_a_velocity_that_damping_cannot_reach_is_a_slip():
     """Two rows at an angle of 1e-8 ask for 0 and 0.3: half of it is left, rows at unit length."""
     bead = Bead()
@@ -294,6 +298,7 @@ def test_stabilization_adds_its_term_to_b_and_leaves_the_state(stabilization, ve
     assert both.equation.term[0] == pytest.approx(-position * phi[0], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_coordinates_are_put_back_on_their_manifold_by_an_empty_move():
     bead, s = Bead(rolls=False), beside(0.0)
     bead.system.retract = lambda: None

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from tests.crossed import some
 from zwang import gallery
 from zwang.dynamics import evaluation
 from zwang.dynamics.initial_conditions import begin
@@ -24,7 +23,8 @@ def test_a_start_binds_the_numbers_of_a_model_a_few_times_only(monkeypatch):
     assert 1 <= len(bound) <= 3
 
 
-@pytest.mark.parametrize("name", some(["five-bar", "bennett", "rolling-disk", "motor-linkage"], 2))
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("name", ["five-bar", "bennett", "rolling-disk", "motor-linkage"])
 def test_functions_without_stages_are_those_of_a_stage(name):
     """A mechanism in joint coordinates is put together by them."""
     example = gallery.load(name)

@@ -12,6 +12,7 @@ def linkage():
     return zw.mechanism.read(FOLDER / "four-bar.toml")
 
 
+@pytest.mark.slow
 def test_a_crank_keeps_its_angle_and_rate_and_the_others_close_the_loop(linkage):
     model, start = linkage.model, linkage.start_state
     i = model.system.coordinates.index("crank.angle")

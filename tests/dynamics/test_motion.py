@@ -299,6 +299,7 @@ def test_a_state_that_is_not_finite_is_refused(bad, place):
         zw.motion(pendulum(), np.zeros(3), np.zeros(2))
 
 
+@pytest.mark.slow
 def test_second_derivatives_are_those_of_the_closed_form_in_every_order():
     """`v̇ = a − q (v² + q·a)/q²` of a pendulum, forward over reverse as in `jax.hessian`, too."""
     model, gravity = pendulum(), np.array([0.0, -9.81])

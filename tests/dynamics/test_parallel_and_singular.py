@@ -32,6 +32,7 @@ def linkage() -> zw.Model:
     return zw.Model(system, [zw.Holonomic(rows, name="rows")], {"e": 0.1})
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("angle", "rtol"),
     [

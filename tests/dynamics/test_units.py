@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from tests.crossed import some
 from zwang.dynamics.number_range import acting_rows
 from zwang.simulation import placed_start
 
@@ -62,7 +61,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", some(CASES, 2))
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("case", CASES)
 def test_a_mechanism_moves_alike_in_all_units(case, plain):
     run, q = moved(geared_rods(**CASES[case]))
     np.testing.assert_allclose(q, plain[1], atol=3e-8)
@@ -72,9 +72,8 @@ def test_a_mechanism_moves_alike_in_all_units(case, plain):
     assert np.all(run.observation.motion.rank == 3)
 
 
-@pytest.mark.parametrize(
-    "case", some(["micrometers", "a row beyond round-off", "three units far apart"], 2)
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["micrometers", "a row beyond round-off", "three units far apart"])
 def test_a_compiled_motion_and_one_acceleration_know_the_same_rows(case, plain):
     model, q0, in_meters = geared_rods(**CASES[case])
     tolerance = 1e-10 / np.concatenate([in_meters, in_meters])
@@ -97,6 +96,7 @@ def test_a_start_off_a_short_row_is_moved_or_refused_by_its_own_length(factor):
     assert abs(np.hypot(*placed.state.q[:2]) - 1) < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mass", "force"),
     [

@@ -18,6 +18,7 @@ from zwang.errors import ModelError, Result, SimulationError
 from zwang.mechanism.expression import Expression
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("kind", "case", "count"),
     [
@@ -37,6 +38,7 @@ def test_random_input_ends_rightly_or_in_a_sentence(kind, case, count):
     assert not wrong, "\n".join(f"{kind} {seed}: {what}" for seed, what in wrong.items())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", starts.KINDS)
 def test_a_start_without_load_is_taken(kind):
     wrong = runner.failures("starts", starts.case_of(kind, motion=False), 4, 0, 60.0, seeds=None)

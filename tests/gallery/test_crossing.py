@@ -30,6 +30,7 @@ def is_accurate(name, reached, **settings):
     assert largest_error(example(name, **settings), reached) <= 1e-7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "end_only",
     [pytest.param(False, marks=pytest.mark.slow), True],

@@ -48,6 +48,7 @@ def rotor_forces(place, t):
     return jnp.linalg.solve(jnp.array(mix), wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["flip", pytest.param("eight", marks=pytest.mark.slow)])
 def test_the_flight_is_the_flat_closed_form(kind):
     """From rest; the loop turns the craft over, and rotors only push."""

@@ -5,11 +5,13 @@ import itertools
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import zwang as zw
 from zwang.equations.state import State
 
 
+@pytest.mark.slow
 def test_the_energy_goes_where_it_is_asked_and_pushes_are_proportional_to_velocities():
     """H* + (H₀ − H*) exp(−α t), and u = −α (H − H*) v / Σ v² of the pushed masses."""
     member = zw.gallery.load("toda-lattice", masses=200, actuators=10, energy=100.0)

@@ -20,6 +20,7 @@ def datasets():
     return found
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", MEMBERS)
 def test_everything_has_a_unit_and_a_long_name(datasets, name):
     data = datasets[name]

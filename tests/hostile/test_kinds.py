@@ -109,6 +109,7 @@ def test_an_argument_that_does_not_exist_is_named(name):
         called(name)(no_such_argument=1)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", CLASSES)
 def test_only_a_sentence_comes_of_an_argument_of_a_wrong_kind(name):
     function, given = called(name), CLASSES[name]

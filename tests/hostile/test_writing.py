@@ -65,6 +65,7 @@ def leftovers(folder) -> list[str]:
     return [x.name for x in folder.iterdir() if x.name.startswith(writing.PREFIX)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["run.nc", "run.csv"])
 def test_a_disk_without_room_costs_a_sentence_and_no_earlier_file(name, tmp_path):
     path = save(results(3), tmp_path / name)
@@ -120,6 +121,7 @@ model, q0, v0 = zw.Model(system, params={"k": 1.0}), [0.0], [0.0]
 BOUNDS = "--from", "0", "--to", "6.2832", "--vary", "crank=0.05:0.3", "--time-ratio", "guide=2"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words, file",
     [
@@ -148,6 +150,7 @@ def test_a_command_on_a_full_disk_ends_in_a_sentence_and_keeps_earlier_files(
     assert earlier.read_bytes() == b"old" and os.listdir("out") == [file]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.svg", "a.png", "a.pdf"])
 def test_a_picture_on_a_full_disk_costs_a_sentence_and_no_earlier_file(name, tmp_path):
     pytest.importorskip("matplotlib")
@@ -213,6 +216,7 @@ def test_files_that_belong_together_are_replaced_together(fails_at, tmp_path, mo
     assert {x.name: x.read_text() for x in (tmp_path / "c").iterdir()} == dict.fromkeys(old, "old")
 
 
+@pytest.mark.slow
 def test_a_kill_while_writing_leaves_a_whole_file(tmp_path):
     """Kills at random instants of a program that saves again and again."""
     import h5netcdf

@@ -95,6 +95,7 @@ def apart(case: Case, x, y) -> float:
     return in_mass_norm(case, np.asarray(x) - np.asarray(y)) / max(size, 1e-12)
 
 
+@pytest.mark.slow
 @counts
 def test_energy_changes_by_the_power_of_forces(count):
     def law(case):
@@ -231,6 +232,7 @@ def some_by_default(methods, *names: str):
     return [pytest.param(m, marks=slow(m), id=m.__name__) for m in methods]
 
 
+@pytest.mark.slow
 @counts
 @pytest.mark.parametrize(
     "formulation", some_by_default(ALL_FORMULATIONS, "UdwadiaKalaba", "Nullspace")
@@ -244,6 +246,7 @@ def test_every_formulation_gives_the_same_motion(formulation, count):
     holds(law, of_methods(count), 1e-7)
 
 
+@pytest.mark.slow
 @counts
 @pytest.mark.parametrize("member", some_by_default(MEMBERS, "CompleteOrthogonal", "Greville"))
 def test_every_pseudoinverse_gives_the_same_motion(member, count):
@@ -313,6 +316,7 @@ def chain_in_angles() -> zw.Model:
     return zw.Model(system, params=draw(family, 0).params, name="chain in angles")
 
 
+@pytest.mark.slow
 @of_runs
 def test_time_runs_backward_as_forward(count):
     def law(case):

@@ -47,6 +47,7 @@ def compiled(name: str) -> Programs:
     return Programs(first, optimized, several, jax.jit(accelerations))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count, names", MODELS)
 def test_every_way_to_compile_gives_the_same_acceleration(count, names):
     wrong = []

@@ -360,6 +360,7 @@ FAMILIES = {
 }
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("count", [6, pytest.param(170, marks=pytest.mark.slow)])
 def test_no_verdict_contradicts_a_simulated_deviation(name, count):

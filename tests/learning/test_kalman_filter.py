@@ -120,6 +120,7 @@ def consistent(found, draws, samples):
     assert left.max() < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unscented", [False, True])
 def test_errors_of_a_pendulum_are_as_large_as_the_covariance_says(unscented):
     consistent(rod(unscented=unscented), 100, 25)
@@ -158,6 +159,7 @@ def test_each_row_of_a_five_bar_twice_changes_nothing():
     np.testing.assert_allclose(one.covariance, two.covariance, atol=1e-11)
 
 
+@pytest.mark.slow
 def test_redundant_rows_change_nothing():
     rng = np.random.default_rng(3)
     u, z = rng.normal(size=(15, 1)), -0.64 + 0.02 * rng.normal(size=(15, 1))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from tests.crossed import some
 from zwang.mechanism import (
     Bushing,
     Drive,
@@ -49,6 +48,7 @@ def both():
     return found
 
 
+@pytest.mark.slow
 def test_a_force_between_two_points_by_formula_is_the_spring_that_it_spells(both):
     (_, spring), (_, formula) = both
     np.testing.assert_allclose(formula.q, spring.q, rtol=0, atol=1e-8)  # two runs at rtol 1e-10
@@ -127,6 +127,7 @@ def test_a_run_with_other_numbers_is_read_with_these(both):
     assert own.of_run(run) is own and mechanism.params["springs"]["distance"]["stiffness"] == K
 
 
+@pytest.mark.slow
 def test_masses_of_a_run_in_joint_coordinates_are_those_of_its_joint_forces(both):
     mechanism, _ = both[0]
     found = []
@@ -137,6 +138,7 @@ def test_masses_of_a_run_in_joint_coordinates_are_those_of_its_joint_forces(both
     np.testing.assert_allclose(found[0], found[1], rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_inertias_of_a_run_in_joint_coordinates_are_those_of_its_joint_forces(both):
     mechanism, _ = both[0]
     found = []
@@ -147,7 +149,8 @@ def test_inertias_of_a_run_in_joint_coordinates_are_those_of_its_joint_forces(bo
     np.testing.assert_allclose(found[0], found[1], rtol=1e-7)
 
 
-@pytest.mark.parametrize("world", some(["space", "plane"], 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("world", ["space", "plane"])
 def test_components_have_names_and_are_saved(world, tmp_path):
     """A force by components on a point, and a bushing, whose variables have one more dimension."""
     d = 2 if world == "plane" else 3
@@ -176,6 +179,7 @@ def test_components_have_names_and_are_saved(world, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_drive_has_a_signed_effort_in_the_unit_of_its_coordinate():
     """A crank against its weight, τ = m g r cos θ, and a slide s = sin 3t, f = m s̈."""
     m = Mechanism(

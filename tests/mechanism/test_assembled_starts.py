@@ -57,6 +57,7 @@ def bodies(m: Mechanism) -> np.ndarray:
     return np.asarray(m.body_state(start.q, start.v).q).reshape(-1, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made, inertia", crossed([slider_crank, disk], [None, 0.1]))
 def test_the_start_is_one_in_all_units_of_length(made, inertia):
     """Also where an inertia was not scaled with the unit."""
@@ -135,6 +136,7 @@ def test_the_start_of_a_body_in_space_is_the_nearest_position():
     )
 
 
+@pytest.mark.slow
 def test_the_start_in_space_is_one_in_all_units_of_length():
     def made(unit):
         tensor = (50.0, 60.0, 70.0, 1.0, 2.0, 3.0)
@@ -155,6 +157,7 @@ def test_the_start_in_space_is_one_in_all_units_of_length():
         np.testing.assert_allclose(other, places[0], atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place, coordinates", crossed([0.4, 0.8], ["maximal", "joint"]))
 def test_a_place_at_a_dead_point_is_what_was_asked(place, coordinates):
     m = slider_crank(start={"D": Begin(value=place)}, coordinates=coordinates)

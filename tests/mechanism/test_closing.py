@@ -75,6 +75,7 @@ def freedoms(made) -> int:
     return made.model.system.nv - int(np.sum(sigma > 1e-12))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("off, kind", crossed([1e-9, 1e-7, 1e-5, 1e-4], ["spherical", "revolute"]))
 def test_the_axes_of_one_base_are_parallel_after_it(off, kind):
     """Each is turned by half of the angle between them, and nothing else is."""
@@ -120,6 +121,7 @@ def test_a_least_change_is_the_mean_direction_of_a_body():
         np.testing.assert_allclose(after[0], mean / np.linalg.norm(mean), atol=1e-15)
 
 
+@pytest.mark.slow
 def test_it_moves_as_the_exact_linkage():
     """The acceleration of the crank beside that of a linkage whose numbers are not off."""
 
@@ -186,6 +188,7 @@ def moves(made) -> None:
     assert np.abs(run.v[-1]).max() > 0.1 and np.abs(run.q - run.q[0]).max() > 0.05
 
 
+@pytest.mark.slow
 def test_axes_that_meet_in_a_point_meet_in_it_again():
     """A spherical four-bar, one axis off by 1e-7."""
     z = [np.array(x) / np.linalg.norm(x) for x in ([0, 0, 1], [1, 0, 1], [1, 2, 2], [0, 1, 1.5])]
@@ -264,6 +267,7 @@ def bennett(digits: int, misfit: float = 0.0) -> Mechanism:
     )
 
 
+@pytest.mark.slow
 def test_bennetts_linkage_of_four_digits_moves_after_the_least_change():
     made = bennett(4)
     with pytest.raises(zw.mechanism.AssemblyError, match="stays open by"):
@@ -300,6 +304,7 @@ def test_a_misfit_that_is_no_round_off_is_left_alone():
         zw.mechanism.closed(bennett(17, misfit=3e-3), within=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("off", [1e-9, 1e-6])
 def test_three_parallel_rods_in_the_plane_move_after_it(off):
     place = {"a": 0.0, "b": 1.0, "c": 2.2}

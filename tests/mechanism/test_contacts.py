@@ -6,7 +6,7 @@ from scipy.integrate import quad, solve_ivp
 from scipy.optimize import brentq
 
 import zwang as zw
-from tests.crossed import crossed, some
+from tests.crossed import crossed
 from zwang.mechanism import Contact, Link, Mechanism, Surface, read
 
 G = 9.81
@@ -85,6 +85,7 @@ class Eccentric:
         return np.sqrt(top / (self.m * self.e * (1 + self.e / self.R)))
 
 
+@pytest.mark.slow
 def test_a_follower_lifts_off_its_cam_and_lands_on_it(tmp_path):
     cam, omega = Eccentric(), 80.0
     run = ran(tmp_path, CAM, 0.08)
@@ -162,7 +163,8 @@ kinetic = 0.2
 """
 
 
-@pytest.mark.parametrize("pushed", some([0.5, 0.0], 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("pushed", [0.5, 0.0])
 def test_a_flush_stack_of_two_boxes_slides_and_rests(tmp_path, pushed):
     """Edges of both lie on one another. The lower one, pushed, is slowed by 0.2 g of the upper one,
     which it takes along by the same, and 0.3 g of the floor, over its mass of two; from their
@@ -197,6 +199,7 @@ restitution = 0.3
 """
 
 
+@pytest.mark.slow
 def test_a_capsule_falls_across_a_box_and_comes_to_rest_on_two_edges(tmp_path):
     """It bounces as a ball does, √(2h/g)(1+e)/(1−e) in all; its edges carry it by the lever."""
     run = ran(tmp_path, CAPSULE, 1.0, rtol=1e-10)
@@ -210,6 +213,7 @@ def test_a_capsule_falls_across_a_box_and_comes_to_rest_on_two_edges(tmp_path):
     np.testing.assert_allclose(np.sort(carried)[-2:], 2 * G * np.array([0.375, 0.625]), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("through", crossed({"formula": False, "points": True}))
 def test_a_wheel_swings_in_a_bowl_as_a_pendulum(tmp_path, through):
     """A smooth wheel of radius r in a circle of radius R is a pendulum of length R − r; a spline
@@ -258,6 +262,7 @@ static = 0.3
 """
 
 
+@pytest.mark.slow
 def test_a_sphere_rolls_on_a_table_and_off_its_end(tmp_path):
     """It slides until 2 v₀/(7 μ g), rolls on with 5/7 of its speed, and leaves at x = 1."""
     run = ran(tmp_path, ROLLS, 1.3, rtol=1e-11)

@@ -49,6 +49,7 @@ def file(tmp_path, text):
 OF_THE_JOINT = STOP.split("[gaps.stop]")[0] + 'stop = { lower = "-reach", restitution = "e" }'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "coordinates, text",
     crossed(["maximal", "joint"], {"stop": STOP, "of the joint": OF_THE_JOINT}),

@@ -9,7 +9,6 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import zwang as zw
-from tests.crossed import some
 from tests.eager import compilations
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.dynamics.evaluation import evaluate
@@ -131,6 +130,7 @@ def accelerated(at) -> np.ndarray:
     return np.linalg.lstsq(both, np.concatenate([at.F, at.b]), rcond=1e-12)[0][: len(M)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed, world", [(1, "plane"), pytest.param(3, "space", marks=pytest.mark.slow)]
 )
@@ -211,7 +211,8 @@ def test_random_trees_with_loops_move_alike_in_both_coordinates(seed, world):
     assert agreement(random_tree(seed, world), DURATION) < AGREEMENT
 
 
-@pytest.mark.parametrize("world", some(["plane", "space"], 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("world", ["plane", "space"])
 def test_a_mechanism_in_joint_coordinates_compiles_a_handful_of_programs(world):
     """Operations that are carried out one by one are compiled one by one: it was eighty."""
     mechanism = dataclasses.replace(random_tree(3, world), coordinates="joint")
@@ -223,6 +224,7 @@ def test_a_mechanism_in_joint_coordinates_compiles_a_handful_of_programs(world):
     assert len(made) <= 16
 
 
+@pytest.mark.slow
 def test_coordinates_of_joints_are_alike_one_state_at_a_time_and_all_together(monkeypatch):
     mechanism = random_tree(4, "space")
     state = mechanism.start_state

@@ -151,6 +151,7 @@ def test_the_force_of_a_joint_does_no_virtual_work(world):
         assert abs(force @ displacement) < 1e-7 * max(np.abs(force).max(), 1.0)  # of differences
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 def test_every_joint_is_drawn(world):
     m = every_joint(world)
@@ -217,6 +218,7 @@ USED = """\
     """
 
 
+@pytest.mark.slow
 def test_one_more_file_is_one_more_joint(tmp_path):
     """Schema, files, documentation, model and viewer find it."""
     folder = tmp_path / "more"

@@ -27,6 +27,7 @@ def fallen(m: Mechanism) -> np.ndarray:
     return np.asarray(m.body_state(run.q[-1], run.v[-1]).q)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rail, angle, coordinates", crossed(RAILS, ANGLES, COORDINATES))
 def test_parallel_slides_in_the_plane_slide_freely(rail, angle, coordinates):
     kind, pin = rail
@@ -45,6 +46,7 @@ def test_parallel_slides_in_the_plane_slide_freely(rail, angle, coordinates):
     np.testing.assert_allclose(fallen(m)[:2], expected, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("angle", ANGLES)
 def test_parallel_cylinders_in_space_slide_freely(angle):
     R = Rotation.from_euler("xyz", [angle, 0.7 * angle, 1.3 * angle]).as_matrix()
@@ -61,6 +63,7 @@ def test_parallel_cylinders_in_space_slide_freely(angle):
     np.testing.assert_allclose(fallen(m)[:3], expected, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("angle, second", crossed(ANGLES, ["revolute", "spherical"]))
 def test_a_door_on_two_hinges_swings(angle, second):
     """A pendulum about the axis that both hinges have, its arm 0.5 m."""
@@ -89,6 +92,7 @@ def test_a_door_on_two_hinges_swings(angle, second):
     assert joint_motion(m, run)["A"].values[-1] == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("second", ["revolute", "rod", "path"])
 def test_a_pin_that_is_held_twice_turns(second):
     """Beside the same pendulum at the origin, with one pin."""

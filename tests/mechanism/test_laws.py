@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import zwang as zw
-from tests.crossed import crossed, some
+from tests.crossed import crossed
 from zwang.errors import ModelError
 from zwang.mechanism import (
     Begin,
@@ -52,6 +52,7 @@ def hung(world: str, coordinates: str, law: str) -> Mechanism:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "law, world, coordinates",
     crossed(["l + r - 2", "2*l + r - 3", "l + 2*r - 3"], WORLDS, COORDINATES),
@@ -69,8 +70,9 @@ def test_a_rope_over_pulleys_is_a_law_of_distances(law, world, coordinates):
     assert down - 1.0 == pytest.approx(expected * 0.3**2 / 2, abs=1e-9)
 
 
-@pytest.mark.parametrize("coordinates", some(COORDINATES, 2))
-@pytest.mark.parametrize("world", some(WORLDS, 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.parametrize("world", WORLDS)
 def test_a_law_of_three_hinges_and_time_holds_over_turns(world, coordinates):
     """No whole ratio, a sine and time; the wheels run up over many turns."""
     z = (0.0,) if world == "space" else ()
@@ -104,6 +106,7 @@ def test_a_law_of_three_hinges_and_time_holds_over_turns(world, coordinates):
     assert (x, y, z) == pytest.approx(expected.y[:3, -1], abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world, coordinates", crossed(WORLDS, COORDINATES))
 def test_a_start_value_stands_beside_a_law(world, coordinates):
     m = hung(world, coordinates, "l + r - 2 - 0.1*t")
@@ -130,6 +133,7 @@ CYLINDER = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("driven, coordinates", crossed(CYLINDER, COORDINATES))
 def test_a_cylinder_drives_the_distance_of_its_ends(driven, coordinates):
     """A rod on a pin, pushed by a cylinder from (1, 0): its effort is the power over its rate."""
@@ -270,6 +274,7 @@ FROM_FILES = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("text, at, expected", FROM_FILES.values(), ids=FROM_FILES)
 def test_a_file_accelerates_by_its_closed_form(text, at, expected, tmp_path):
     path = tmp_path / "m.toml"

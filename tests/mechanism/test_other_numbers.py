@@ -68,6 +68,7 @@ def test_other_numbers_are_known_by_the_same_programs(name, coordinates, tmp_pat
     assert digest(before.model) == digest(after.model)
 
 
+@pytest.mark.slow
 def test_a_file_with_other_numbers_compiles_nothing_and_moves_as_it_should(tmp_path):
     def run(made):
         q, v = made.start_state.q, made.start_state.v

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from tests.crossed import crossed, some
+from tests.crossed import crossed
 from zwang.errors import ModelError
 from zwang.gallery.index.mechanisms import MECHANISMS
 from zwang.gallery.mechanisms import FOLDER
@@ -123,6 +123,7 @@ def machine(world: str) -> Mechanism:
 PARTS = ("bodies", "ground", "joints", "springs", "bushings", "gravity")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "world, every, coordinates",
     [
@@ -256,7 +257,8 @@ def path(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("coordinates", some(COORDINATES, 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("coordinates", COORDINATES)
 def test_params_and_the_edited_file_give_one_motion(path, coordinates):
     m, n = (in_coordinates(read(path, **x), coordinates) for x in ({}, {"L": 2.0, "c": 0.7}))
     start = n.start_state
@@ -301,7 +303,8 @@ def test_batch_sweep_and_fit_move_as_the_edited_file(path, coordinates):
     np.testing.assert_allclose(study.table[names[0]][0], np.asarray(run.q)[-1, 0], atol=1e-8)
 
 
-@pytest.mark.parametrize("coordinates", some(COORDINATES, 2))
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("coordinates", COORDINATES)
 def test_places_of_points_act_in_both_coordinates(path, coordinates):
     """Twists of joint coordinates follow the points that a run moves."""
     m = in_coordinates(read(path), coordinates)

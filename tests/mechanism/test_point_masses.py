@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import zwang as zw
-from tests.crossed import crossed, some
+from tests.crossed import crossed
 from zwang.errors import ModelError
 from zwang.mechanism import Force, Joint, Link, Mechanism, Point, Spring
 
@@ -19,6 +19,7 @@ def ended(m: Mechanism) -> np.ndarray:
     return np.asarray(m.body_state(run.q[-1], run.v[-1]).q).reshape(-1, 7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inertia, coordinates", crossed([None, 0.0, (0.0, 0.0, 0.0)], COORDINATES))
 def test_a_point_on_a_rod_is_a_spherical_pendulum(inertia, coordinates):
     """r̈ = g + λ r with λ = −(v² + g·r)/r²."""
@@ -41,7 +42,8 @@ def test_a_point_on_a_rod_is_a_spherical_pendulum(inertia, coordinates):
     np.testing.assert_allclose(found[3:], [1, 0, 0, 0], atol=1e-14)
 
 
-@pytest.mark.parametrize("coordinates", some(COORDINATES, 2))
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("coordinates", COORDINATES)
 def test_points_on_springs_and_paths_move_as_points(coordinates):
     """A bead on an inclined plane, and two points on a spring, about their common center."""
     k, m = 30.0, 1.5

@@ -39,6 +39,7 @@ def relative_attitude(m: Mechanism, joint: str) -> np.ndarray:
     return at[ends.a].T @ at[ends.b]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "kind, turn",
     crossed(["fixed", "prismatic", "revolute", "cylindrical", "planar"], UPSIDE_DOWN),
@@ -158,6 +159,7 @@ def test_a_start_value_that_contradicts_a_drive_names_both(drive, start, said):
         _ = crank(drive, start, "maximal").start_state
 
 
+@pytest.mark.slow
 def test_a_line_of_start_in_the_gallery_is_taken(tmp_path):
     path = tmp_path / "quick-return.toml"
     text = (FOLDER / "quick-return.toml").read_text()

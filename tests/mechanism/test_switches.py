@@ -94,6 +94,7 @@ B = { off = "load - 15" }
 """
 
 
+@pytest.mark.slow
 def test_a_pin_breaks_where_its_load_is_reached(made):
     """The same pendulum without the switch has that force at the time."""
     mechanism = made(PENDULUM)

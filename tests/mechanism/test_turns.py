@@ -145,6 +145,7 @@ def test_three_turns_in_space_are_those_of_the_plane(name, coordinates):
     assert run.steps.violation.max(initial=0.0) < 1e-10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("world", "coordinates"), HOMES)
 def test_a_torsion_spring_swings_over_turns(world, coordinates):
     """θ = v₀/ω sin ωt over three turns and back."""
@@ -159,6 +160,7 @@ def test_a_torsion_spring_swings_over_turns(world, coordinates):
     np.testing.assert_allclose(energy, SPIN**2 / 2, rtol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("world", "coordinates"), HOMES)
 def test_a_start_angle_of_more_than_a_turn_is_the_one_of_springs(world, coordinates):
     m = wheel(

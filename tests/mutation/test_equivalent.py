@@ -1,11 +1,14 @@
 """The list of equivalent mutants contains only existing mutants."""
 
+import pytest
+
 from tests.mutation.__main__ import path_of
 from tests.mutation.equivalent import key, listed
 from tests.mutation.groups import GROUPS
 from tests.mutation.mutants import mutants
 
 
+@pytest.mark.slow
 def test_every_mutant_that_is_listed_exists_and_has_a_reason():
     files = {module for group in GROUPS.values() for module in group.files}
     wanted = listed()

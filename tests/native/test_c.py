@@ -58,6 +58,7 @@ def wrong(compiled, cases) -> list:
     return found
 
 
+@pytest.mark.slow
 def test_c_gives_what_native_code_gives(library):
     """In one test, as each case takes a millisecond."""
     compiled, refused, cases = library

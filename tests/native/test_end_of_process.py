@@ -4,6 +4,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 SCRIPT = """
 import sys, time
 import numpy as np, jax
@@ -26,6 +28,7 @@ sys.exit(7)
 """
 
 
+@pytest.mark.slow
 def test_a_script_ends_with_its_status_while_its_code_is_optimized():
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120

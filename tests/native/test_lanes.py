@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import tests.native.cases as cases
-from tests.crossed import some
 from tests.native.lanes import assert_lanes_agree
 from tests.native.loops import LOOPS
 from zwang import gallery
@@ -22,28 +21,33 @@ LIMIT = 120
 """Seconds after which a thread counts as hung."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", cases.OF_ONE)
 def test_a_function_of_floats(name):
     assert_lanes_agree(cases.OF_ONE[name], cases.one())
 
 
-@pytest.mark.parametrize("name", some(cases.OF_TWO, 3))
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("name", cases.OF_TWO)
 def test_a_function_of_two_floats(name):
     assert_lanes_agree(cases.OF_TWO[name], *cases.pairs())
 
 
-@pytest.mark.parametrize("name", some(cases.OF_INTEGERS, 3))
+@pytest.mark.one_in(6)
+@pytest.mark.parametrize("name", cases.OF_INTEGERS)
 def test_a_function_of_integers(name):
     assert_lanes_agree(cases.OF_INTEGERS[name], *cases.whole(np.int32))
 
 
-@pytest.mark.parametrize("name", some(cases.CASES, 3))
+@pytest.mark.one_in(12)
+@pytest.mark.parametrize("name", cases.CASES)
 def test_a_function_of_arrays(name):
     f, *arrays = cases.CASES[name]
     assert_lanes_agree(f, *arrays)
 
 
-@pytest.mark.parametrize("name", some(LOOPS, 3))
+@pytest.mark.one_in(12)
+@pytest.mark.parametrize("name", LOOPS)
 def test_a_loop(name):
     f, *arrays = LOOPS[name]
     assert_lanes_agree(f, *arrays)
@@ -85,7 +89,8 @@ def test_arguments_that_members_share():
     assert_lanes_agree(f, np.ones(3), np.array([1.0, -2.0, 3.0]), np.array(1), of_all=(1, 2))
 
 
-@pytest.mark.parametrize("name", some(["pendulum", "appell-hamel"], 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["pendulum", "appell-hamel"])
 @pytest.mark.usefixtures("compiled")  # with no code of another test at hand
 def test_batches_of_a_model_get_lanes_that_no_call_waits_for(name, monkeypatch):
     example = gallery.load(name)

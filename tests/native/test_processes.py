@@ -60,6 +60,7 @@ def test_a_fork_calls_what_was_made_before():
     called_apart("fork", of_fork)
 
 
+@pytest.mark.slow
 def test_a_fresh_process_makes_its_own():
     called_apart("spawn", of_spawn)
 
@@ -119,6 +120,7 @@ def test_without_assertions_and_without_a_place_for_programs(tmp_path):
     assert other.stdout == plain.stdout, other.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="a policy of Linux")
 def test_memory_that_must_not_be_executed_is_said_in_one_sentence():
     done = ran(FORBID, ZWANG_KEEP="0")

@@ -22,6 +22,7 @@ def test_loops_give_what_xla_gives(name):
     assert_equal(f, *arrays, close=CLOSE)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ALIKE)
 def test_loops_give_the_same_bits_at_both_levels_and_in_lanes(name):
     f, *arrays = ALIKE[name]

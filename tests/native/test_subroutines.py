@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tests.crossed import some
 from tests.native.beside import assert_equal
 from tests.native.lanes import assert_lanes_agree
 from zwang.native import compiled, function, module, subroutines, translation
@@ -134,7 +133,6 @@ CASES = {
     "derivatives": (lambda x, y: jax.jacfwd(lambda z: curve(z, y)[0])(x), X, Y),
 }
 each = pytest.mark.parametrize("f, x, y", CASES.values(), ids=CASES.keys())
-some_of_them = pytest.mark.parametrize("name", some(CASES, 3))
 
 
 @each
@@ -142,7 +140,8 @@ def test_a_function_that_is_called_gives_what_xla_gives(f, x, y):
     assert_equal(f, x, y, close=1e-13)
 
 
-@some_of_them
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("name", CASES)
 def test_members_at_once_have_the_bits_of_each_by_itself(name):
     f, x, y = CASES[name]
     assert_lanes_agree(f, x, y)

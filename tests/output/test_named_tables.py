@@ -121,6 +121,7 @@ def test_a_member_of_the_gallery_prints_what_it_is():
     assert not [noise for noise in NOISE if noise in text]
 
 
+@pytest.mark.slow
 def test_parts_and_results_of_analyses_print_no_arrays_and_no_functions(pendulum):
     linear = zw.analysis.linearize(pendulum, [0.0, -1.0])
     four_bar = read(FOLDER / "four-bar.toml")

@@ -68,6 +68,7 @@ def test_a_run_is_plotted_into_a_file_and_its_picture_saved_as_matplotlib_says(t
     assert picture.savefig(tmp_path / "e.svg").exists()
 
 
+@pytest.mark.slow
 def test_configurations_are_drawn_side_by_side_with_their_numbers():
     mechanism = read(FOLDER / "four-bar.toml")
     found = zw.analysis.assembly_modes(mechanism, {"A": 1.0})

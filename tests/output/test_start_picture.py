@@ -14,6 +14,7 @@ class EnoughError(Exception):
     """Nothing more is wanted of a target."""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_model_is_drawn_before_anything_is_compiled(name, tmp_path, monkeypatch):
     compiled = []

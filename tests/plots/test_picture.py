@@ -50,6 +50,7 @@ def strokes(root):
     return found
 
 
+@pytest.mark.slow
 @given(st.text(), st.text())
 def test_whatever_the_names_are_the_svg_is_xml_and_shows_them_as_text(name, other):
     picture = Picture(

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from tests.crossed import some
 from zwang.robots import contacts
 
 G = 9.81
@@ -39,7 +38,8 @@ def read(tmp_path, text, ending):
     return zw.robot(path)
 
 
-@pytest.mark.parametrize("ending", some(["urdf", "sdf", "xml"], 3))
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("ending", ["urdf", "sdf", "xml"])
 def test_a_slide_rubs_rebounds_and_stays(tmp_path, ending):
     """2 kg under 4 N of friction: v² falls by 4 m²/s² a metre; it rebounds from x = 1 with half of
     its speed and stops after v²/(2·2).
@@ -154,6 +154,7 @@ PUSHED = """
 """
 
 
+@pytest.mark.slow
 def test_two_bodies_of_a_file_hit_each_other_where_it_is_asked(tmp_path):
     """They are 0.25 m apart, and a box of 2 kg hits a ball of 1 kg with e = 0.5."""
     pytest.importorskip("mujoco")

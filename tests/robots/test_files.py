@@ -86,6 +86,7 @@ def saved(folder, text: str, name: str):
     return path
 
 
+@pytest.mark.slow
 def test_accelerations_of_a_tree_are_those_of_mujoco(tmp_path):
     path = saved(tmp_path, TREE, "tree.xml")
     robot = zw.robot(path)
@@ -116,6 +117,7 @@ def test_accelerations_of_a_tree_are_those_of_mujoco(tmp_path):
         np.testing.assert_allclose(mine[i], data.qacc, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_equality_constraints_vanish_where_those_of_mujoco_do(tmp_path):
     path = saved(tmp_path, LOOPS, "loops.xml")
     robot = zw.robot(path)

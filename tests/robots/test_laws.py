@@ -59,6 +59,7 @@ def test_a_file_without_actuators_is_driven_at_its_joints(arm):
         arm.driven(lambda q, v, t: [1.0, 1.0])
 
 
+@pytest.mark.slow
 def test_gravity_compensation_is_that_of_the_closed_form(arm):
     law = arm.law("gravity compensation")
     assert law.actuator_units == ("N m", "N m")

@@ -43,6 +43,7 @@ WELDS = {
 QUICK = ("anchor", "120 degrees off")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [x if x in QUICK else pytest.param(x, marks=pytest.mark.slow) for x in WELDS]
 )
@@ -89,6 +90,7 @@ FLAGS = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("flag", FLAGS)
 def test_a_flag_that_disables_something_is_obeyed(tmp_path, flag):
     path = saved(tmp_path, flagged(FLAGS[flag]), "flag.xml")

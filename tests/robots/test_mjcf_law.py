@@ -166,6 +166,7 @@ ELEMENTS = list(dict.fromkeys(element for element, _ in schema()))
 QUICK = {"mujoco/option", "mujoco/body/inertial", "mujoco/equality/weld", "mujoco/actuator/pid"}
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(
     "element", [x if x in QUICK else pytest.param(x, marks=pytest.mark.slow) for x in ELEMENTS]

@@ -84,6 +84,7 @@ def check(tmp_path, closing: str, turn: str, free: bool, off: float) -> None:
     assert not told or f"C ({3 if closing == 'weld' else 1} row" in told[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closing, turn, free, off", CASES)
 def test_a_plane_linkage_has_one_freedom_whatever_its_round_off(tmp_path, closing, turn, free, off):
     check(tmp_path, closing, turn, free, off)
@@ -95,6 +96,7 @@ def test_a_plane_linkage_has_one_freedom_in_every_form(tmp_path, closing, turn, 
     check(tmp_path, closing, turn, free, off)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("off", [1e-4, pytest.param(1e-2, marks=pytest.mark.slow)])
 def test_a_linkage_that_its_axes_lock_is_named_and_can_be_freed(tmp_path, off):
     path = saved(tmp_path, mjcf(off, "oblique", False, "connect"), "linkage.xml")
@@ -158,6 +160,7 @@ def sdf(kind: str, turn: str, off: float, free: bool = False) -> str:
     )
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("kind", ROWS)
 @pytest.mark.parametrize("turn, off", [("upright", 0.0), ("oblique", 1e-14), ("oblique", 1e-6)])
 def test_every_joint_that_closes_a_plane_loop_in_an_sdf_leaves_its_freedom(
@@ -186,6 +189,7 @@ KEPT = {"connect": 2, "sites": 2, "weld": 3, **ROWS}
 WHOLE = {"connect": 3, "sites": 3, "weld": 6, "ball": 3, "revolute": 5, "universal": 4, "fixed": 6}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("turn, free", FREE)
 @pytest.mark.parametrize(
@@ -240,6 +244,7 @@ def arms_of(turn: float) -> str:
     return f'<robot name="arms"><link name="base"/>{links}{joints}</robot>'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turn", [np.pi / 2, pytest.param(-np.pi / 2, marks=pytest.mark.slow)])
 def test_a_gap_across_the_plane_of_a_linkage_may_be_round_off(tmp_path, turn):
     """The loop of a URDF is a user's: a row whose gradient is cos(π/2) is not there."""

@@ -71,6 +71,7 @@ def check(tmp_path, closing: str, off: float) -> None:
     assert not merged or "Wr, Ws (1 row; data off by" in merged[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("off", [1e-6])
 def test_rods_that_are_parallel_up_to_the_digits_of_a_file_leave_one_freedom(tmp_path, off):
     check(tmp_path, "connect", off)

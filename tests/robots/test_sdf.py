@@ -305,6 +305,7 @@ def test_a_static_model_is_not_merged(tmp_path):
 # --- weight, mass and inertia
 
 
+@pytest.mark.slow
 def test_a_link_without_gravity_floats(tmp_path):
     falling = accelerations(robot(tmp_path, model(link("a"))))
     floating = accelerations(robot(tmp_path, model(link("a", "<gravity>false</gravity>"))))

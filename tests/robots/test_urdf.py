@@ -173,6 +173,7 @@ def falling(made, body, at, q, v):
     return second(*(jnp.asarray(x, float) for x in (q, v, accelerated(made, q, v))))
 
 
+@pytest.mark.slow
 def test_a_floating_joint_below_the_root_lets_its_link_fall(tmp_path):
     arm = (link("a", inertial(MASS, (0.1, 0.2, 0.25), "0.2 0 0.1")), joint("j", "base", "a"))
     center = np.array([0.1, 0.2, 0.3])

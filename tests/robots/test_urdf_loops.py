@@ -81,6 +81,7 @@ def accelerations(robot, names, speed):
     return np.concatenate([found[robot.tree.velocity(n)] for n in names])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind, end", [("3d", "fixed"), ("6D", "continuous")])
 def test_a_four_bar_moves_as_its_twin_with_a_joint_that_closes_it(tmp_path, kind, end):
     robot = robot_from(tmp_path, FOUR_BAR.format(kind), end)
@@ -92,6 +93,7 @@ def test_a_four_bar_moves_as_its_twin_with_a_joint_that_closes_it(tmp_path, kind
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_joints_of_other_kinds_move_as_their_twins(tmp_path):
     robot = robot_from(
         tmp_path,
@@ -125,6 +127,7 @@ def test_the_only_urdf_of_a_folder_is_taken_and_several_are_asked_about(tmp_path
 LOOP = "closed_loop: [[tip, end]]\n"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "text, says",
     [

@@ -80,6 +80,7 @@ def read(tmp_path):
     return made
 
 
+@pytest.mark.slow
 def test_a_four_bar_is_that_of_mjcf(read):
     robot, other = read(text(*FOUR_BAR)), read(MJCF, "arm.xml")
     assert [*robot.description.loops] == ["C"]

@@ -82,6 +82,7 @@ def test_a_hovering_quadrotor_needs_two_integrators_before_its_thrust(found):
     assert found.servo.names(2) == ("thrust", "torque") and found.servo.units(2) == ("N", "N m")
 
 
+@pytest.mark.slow
 def test_the_control_is_that_of_the_actuators_and_the_integrators_are_told(found):
     """The thrust is the state, and the torque what the inner servo asks for."""
     q = found.q + np.array([0.02, 0.0, 0.1, 0.5])
@@ -179,6 +180,7 @@ def test_actuators_that_act_alike_are_combined():
     np.testing.assert_allclose([left + right, 0.2 * (left - right)], theirs.u, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_load_on_a_rigid_rope_follows_its_path_by_tension_and_trolley():
     """An overhead crane whose winch sets the rope's tension: the flat closed form.
 

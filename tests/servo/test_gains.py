@@ -57,6 +57,7 @@ def test_wrong_start_decays_at_velocity_level():
     np.testing.assert_allclose(run.dataset.v[:, 0] - 0.3, 0.7 * np.exp(-2 * T), atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_gain_is_tuned_by_gradient_through_the_closed_loop():
     def cost(gain):
         """∫ error² dt + 1e-4 ∫ (x2 − x1 acceleration)² dt over 2 s, by midpoint steps."""

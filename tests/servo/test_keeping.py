@@ -59,6 +59,7 @@ def test_a_cart_keeps_its_pace_as_long_as_its_gain_allows_and_rows_may_repeat():
     np.testing.assert_allclose(twice.q, run.q, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_limited_force_stops_from_the_distance_that_it_needs():
     """v²/2a and the straight end; then a at once, and exp(−t) from v = a on."""
     model, room = cart(BRAKED, limit=MASS * PULL, stops=5.0), SPEED**2 / (2 * PULL) + PULL / 2

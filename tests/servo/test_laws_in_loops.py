@@ -119,6 +119,7 @@ LAWS = {
 QUICK = "impedance", "behind_integrators"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [x if x in QUICK else pytest.param(x, marks=pytest.mark.slow) for x in LAWS]
 )

@@ -113,6 +113,7 @@ def test_an_energy_beside_other_rows_keeps_it_where_steps_are_coarse():
     assert off["rod"] > 0.05 and off["projected"] < 1e-12 and off["embedded"] < 1e-3
 
 
+@pytest.mark.slow
 def test_the_slope_of_a_cost_of_the_closed_loop_is_that_of_the_closed_form():
     """Of y(0) = 1, ∫ y² + r u² dt is 5/(4 k) + r k³/4 with gains k, least at k⁴ = 5/(3 r); a batch
     of masses that the controller does not know has the mean of their slopes.

@@ -26,6 +26,7 @@ def found() -> Servo:
     return with_found_degrees(flexible_arm(), swing(gains={"beta": 5.0}), *STATE).servo
 
 
+@pytest.mark.slow
 def test_a_motor_behind_a_spring_has_degree_three_for_a_speed_and_four_for_a_position():
     speed = relative_degree(flexible_arm(), swing(), *STATE)
     assert speed.degrees == {"beta": 3} and speed.rank == 1 and speed.internal == 5
@@ -113,6 +114,7 @@ def test_an_actuator_that_reaches_nothing_is_said_to():
         with_found_degrees(model, servo, [0.1, 0.2], [0.3, 0.4])
 
 
+@pytest.mark.slow
 def test_gains_must_fit_the_degree_that_is_found():
     servo = Servo([LINKS], MOTORS, gains=SecondOrder(2.0))
     with pytest.raises(ModelError, match="SecondOrder is of order 2, but .* of order 4"):

@@ -17,6 +17,7 @@ UNSTATED = {"learned bound"}
 """A bound that depends on the size of what nobody knows."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("cases", [8, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", UNCERTAIN)
 def test_of_uncertain_systems_none_leaves_the_bounds(name, cases):
@@ -29,6 +30,7 @@ def test_of_uncertain_systems_none_leaves_the_bounds(name, cases):
         assert found[first].max() > loop.near * bound
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", UNCERTAIN)
 def test_beyond_what_a_law_assumes_its_bound_does_not_hold(name):
     loop = UNCERTAIN[name]()

@@ -49,6 +49,7 @@ def test_a_member_that_fails_is_named(some):
     assert np.all(np.isnan(many.q[3, 1:])) and np.all(np.isfinite(np.delete(many.q, 3, axis=0)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"step": 0.05, "precision": "single"}])
 def test_a_second_batch_of_the_same_motions_compiles_nothing(options, compiled):
     many = lambda **changed: zw.batch(

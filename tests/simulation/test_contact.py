@@ -7,7 +7,6 @@ import pytest
 from verification.contact import CASES
 
 import zwang as zw
-from tests.crossed import some
 from zwang.simulation import contact_modes
 
 G = 9.81
@@ -51,6 +50,7 @@ def test_a_ball_comes_to_rest_at_the_limit_of_its_bounces(e):
     np.testing.assert_allclose(run.q[-1], [1.5, 0.0], atol=1e-12)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "name",
     [
@@ -77,6 +77,7 @@ def test_a_member_of_the_gallery_has_the_values_of_its_closed_form(name):
         assert x.difference <= x.allowed, x
 
 
+@pytest.mark.slow
 def test_a_block_that_rocks_comes_to_rest_and_loses_energy_at_every_impact():
     run = zw.gallery.load("rocking-block").run()
     hits = [x for x in run.switches if x.hit][:5]
@@ -93,6 +94,7 @@ def test_steps_between_impacts_have_the_order_of_their_integrator():
     assert np.log(coarse / fine) / np.log(4) > 7.5
 
 
+@pytest.mark.slow
 def test_a_step_of_the_compass_gait_is_the_published_one():
     settings = {"angle": 0.27102868, "front": -1.09182668, "back": -0.37718156, "gravity": 9.8}
     run = zw.gallery.load("compass-gait", **settings).run(duration=0.8, samples=2)
@@ -121,6 +123,7 @@ def decisions(monkeypatch):
     return seen
 
 
+@pytest.mark.slow
 def test_a_hinge_rubs_by_its_own_reaction(decisions):
     # beside an integration of the angle alone, whose reaction is found by iteration
     length, m, mu = 1.0, 2.0, 0.02
@@ -141,6 +144,7 @@ def test_a_hinge_rubs_by_its_own_reaction(decisions):
     assert len(decisions) <= 4 * len(run.switches)
 
 
+@pytest.mark.slow
 def test_a_gap_that_is_curved_by_round_off_alone_stays_open():
     """As those of shapes on turning bodies are: a radius of 1e16 m is no size of the motion."""
     floor = zw.Inequality(lambda q, t, p: q[1] + 1e-16 * q[0] ** 2, name="floor")
@@ -151,6 +155,7 @@ def test_a_gap_that_is_curved_by_round_off_alone_stays_open():
         zw.simulate(model, [0.0, -0.1], [2.0, 0.0], duration=1.0)
 
 
+@pytest.mark.slow
 def test_a_row_that_repeats_changes_no_motion():
     def run(times):
         gaps = [zw.Inequality(lambda q, t, p: q[1], name=f"{i}", restitution=0.5) for i in times]
@@ -161,6 +166,7 @@ def test_a_row_that_repeats_changes_no_motion():
     np.testing.assert_allclose(run(range(3)).q, run(range(1)).q, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_energy_never_rises_and_play_is_kept():
     play = 0.05
     system = free([1.0, 0.5], lambda q, v, t, p: jnp.stack([2 * jnp.cos(3 * t), -0.4 * v[1]]))
@@ -176,7 +182,8 @@ def test_energy_never_rises_and_play_is_kept():
     assert np.max(np.abs(run.q[:, 0] - run.q[:, 1])) < play + 1e-10
 
 
-@pytest.mark.parametrize("law", some(["poisson", "newton"], 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("law", ["poisson", "newton"])
 def test_a_falling_rod_that_grips_the_floor_rebounds_by_its_law(law):
     # as it neither slides in the first phase nor in the second, all of it is linear
     half, m, e, angle, fast, spin = 0.5, 2.0, 0.6, np.pi / 3, -1.5, 0.4
@@ -208,6 +215,7 @@ def test_a_falling_rod_that_grips_the_floor_rebounds_by_its_law(law):
     assert hit.energy_loss > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law, adds", [("newton", True), ("poisson", False)])
 def test_an_impact_that_adds_energy_is_told(law, adds):
     """A rod whose tip slides against the way in which it hits: Kane's example of Newton's law."""
@@ -228,6 +236,7 @@ def test_an_impact_that_adds_energy_is_told(law, adds):
     assert any("adds 0.6" in x and 'impact="poisson"' in x for x in run.warnings) == adds
 
 
+@pytest.mark.slow
 def test_a_table_that_is_lifted_adds_its_work_and_nobody_is_warned():
     """A ball loses ½ (1 − e²) m u², with u its speed beside the table, in `Λ = (1 + e) m u`."""
     e, lift = 0.7, lambda t: 0.05 * jnp.sin(7 * t)
@@ -259,6 +268,7 @@ def test_what_may_let_go_is_refused_where_nobody_follows_it():
         zw.Model(falling(2), [floor, grip])
 
 
+@pytest.mark.slow
 def test_a_block_slides_off_the_end_of_a_table():
     """Off at x = 1 and on the floor after √(2h/g); derivatives cross the end."""
     system = zw.System(

@@ -67,6 +67,7 @@ def test_a_sweep_counts_what_comes_to_rest():
     assert "penetrates 'floor'" in study.table["sentence"][1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "q, v, freedom, held",
     [
@@ -81,6 +82,7 @@ def test_check_counts_what_holds_at_the_state(q, v, freedom, held):
     assert f"plane {held['plane']}, grip {held['grip']}" in str(found)
 
 
+@pytest.mark.slow
 def test_a_mode_moves_as_the_run_does_and_has_gradients():
     """v₀ t + ½ g (sin α − μ cos α) t², until it sticks."""
     model, t = block(), 0.3
@@ -140,6 +142,7 @@ def test_linear_equations_of_a_state_that_slides_know_its_friction():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("holds", [zw.Holonomic, zw.Inequality])
 def test_friction_that_gives_all_it_may_leaves_the_rest_to_a_stop(holds):
     """A block that rests on a stop below it: μ₀ m g cos α, and m g (sin α − μ₀ cos α)."""
@@ -161,6 +164,7 @@ def test_friction_that_gives_all_it_may_leaves_the_rest_to_a_stop(holds):
 LEGS = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "load, feet, q", [((0.5, 0.0), 4, [1.0, 0.2, -0.1]), ((0.9, 0.9), 3, [0.0, 0.0, 0.0])]
 )
@@ -188,6 +192,7 @@ def test_the_feet_of_a_table_carry_by_moments_also_from_the_air(load, feet, q):
         np.testing.assert_allclose(push, G / 4 * (1 + load[0] * x), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rest, stop", [(0.5, ()), (3.0, ("stop[0]",)), (-6.0, ("stop[1]",))])
 def test_a_pendulum_rests_between_its_stops_or_at_one(rest, stop):
     system = zw.System(

@@ -45,6 +45,7 @@ def parallelogram(repeat):
     return zw.simulate(model, loop.q0, loop.v0, duration=1.0, rtol=1e-12, samples=21)
 
 
+@pytest.mark.slow
 def test_a_parallelogram_hits_its_stop_behind_its_singular_configuration_and_sticks():
     """Beside one equation, (2/3 + 1) θ̈ = −2 g cos θ ∓ 16; each row twice moves it alike."""
     run, repeated = (parallelogram(repeat) for repeat in (1, 2))
@@ -129,11 +130,14 @@ def test_a_stop_just_before_a_dead_point_is_hit(before):
     assert hits + 2 * quad(pace, angle, end)[0] == pytest.approx(1.0, abs=5 * allowed)
 
 
+@pytest.mark.slow
 def test_a_gap_that_a_drive_closes_is_named():
     floor = zw.Inequality(lambda q, t, p: q[0], name="floor")
     drive = zw.Holonomic(lambda q, t, p: q[0] - p["rise"] * t**2, name="drive")
     model = zw.Model(CIRCLE, [drive, floor], {"rise": -1.0})
-    with pytest.raises(zw.SimulationError, match="drive gap 'floor' closed, and no force can open it") as caught:
+    with pytest.raises(
+        zw.SimulationError, match="drive gap 'floor' closed, and no force can open it"
+    ) as caught:
         zw.simulate(model, [0.0, 0.0], [0.0, 0.0], duration=1.0)
     assert caught.value.result is zw.Result.INCONSISTENT
     lifted = zw.simulate(model, [0.0, 0.0], [0.0, 0.0], duration=1.0, params={"rise": 1.0})

@@ -54,6 +54,7 @@ def largest(x):
     return np.max(np.abs(x), initial=0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
 )
@@ -74,6 +75,7 @@ def test_native_code_and_xla_take_the_same_steps(name, both):
     assert np.allclose(*times, rtol=0, atol=NEAR)
 
 
+@pytest.mark.slow
 def test_one_fixed_step_is_equal_to_round_off(both):
     native, xla = both(gallery.load("five-bar"), step=0.02, duration=0.2, samples=2)
     assert len(native.steps.t) == len(xla.steps.t)
@@ -123,6 +125,7 @@ for _ in range(2):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.native
 def test_the_same_model_defined_again_compiles_nothing(tmp_path):
     environment = {**os.environ, "ZWANG_CACHE": str(tmp_path)}

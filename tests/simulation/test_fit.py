@@ -76,6 +76,7 @@ def test_noise_is_estimated(clean):
     assert np.isclose(fit.model.params["oil"]["friction"], fit.parameters["oil.friction"])
 
 
+@pytest.mark.slow
 def test_exact_data_give_exact_parameters(clean):
     fit = zw.fit(
         MODEL,
@@ -128,6 +129,7 @@ def test_start_is_fitted_too(clean):
     assert fit.labels == ("length", "oil.friction", "start position 0", "start velocity 0")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("change", "says"),
     [

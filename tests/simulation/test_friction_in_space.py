@@ -43,6 +43,7 @@ def slip(v):
     return np.array([v[0] - R * v[4], v[1] + R * v[3]])
 
 
+@pytest.mark.slow
 def test_a_sphere_with_side_spin_runs_along_a_parabola_and_then_rolls():
     mu, v0 = 0.3, np.array([4.0, 0.5, 0.0, 3.0, -10.0, 7.0])
     run = zw.simulate(SPHERE, [0.0, 0.0, R, 0.0, 0.0, 0.0], v0, duration=1.0, samples=6)

@@ -58,6 +58,7 @@ def test_a_plant_holds_what_a_run_holds(angle):
     assert np.max(np.abs(state.q)) < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"step": 0.1}], ids=["adaptive", "fixed"])
 def test_inside_a_program_a_code_says_which_method_holds_them(options):
     model = at_an_angle(1e-6)

@@ -37,6 +37,7 @@ def test_a_point_goes_to_the_nearest_point_of_a_circle(rows):
     np.testing.assert_allclose(found.v, v, atol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [jax.jacfwd, jax.jacrev])
 def test_its_derivatives_are_those_of_the_closed_form(mode):
     ours = lambda q, v, r: zw.project(circle(2), q, v, params={"r": r})[:2]

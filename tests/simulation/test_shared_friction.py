@@ -92,6 +92,7 @@ def test_frictions_and_a_stop_hold_a_point_of_the_plane_as_long_as_they_can(case
     assert run.switches[1].time == pytest.approx(slides, abs=1e-9)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("wall, above", [(0.0, 1e-9), (0.3, 1e-9), (0.3, -1e-9), (0.6, -1e-9)])
 def test_a_ladder_between_rough_walls_stands_up_to_its_known_angle(wall, above):
     """Four forces for three equations: no one knows them, but whether it stands, 2 μ tan θ = 1 − μ
@@ -175,6 +176,7 @@ def test_friction_that_falls_within_a_small_speed_is_that_of_an_integration_of_i
     np.testing.assert_allclose(times, [1.22625, 2.1258850432, 3.1164151638], atol=1e-8)
 
 
+@pytest.mark.slow
 def test_samples_share_a_load_as_the_steps_of_the_run_do():
     """Two rows hold one direction, and their lengths become different along the way: the load of
     the friction, and with it the acceleration, is that of the run, and no sample is called

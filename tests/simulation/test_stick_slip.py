@@ -44,6 +44,7 @@ RELEASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release, engine", crossed([*RELEASES], ["native", "xla"]))
 def test_a_block_sticks_and_slips_as_its_closed_form(release, engine, monkeypatch):
     monkeypatch.setenv(VARIABLE, engine)

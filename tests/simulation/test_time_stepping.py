@@ -28,6 +28,7 @@ def ball_at(height, t, e):
     return speed * after - 0.5 * G * after**2
 
 
+@pytest.mark.slow
 def test_halving_the_step_halves_the_error_of_impacts():
     """Where in its step an impact falls is chance: the mean of several heights has an order."""
     model, heights = point([0.0, -G], floor(restitution=0.8)), 1.0 + 0.0137 * np.arange(8)

@@ -44,6 +44,7 @@ def central(f, x, h=1e-5):
     return (f(x + h) - f(x - h)) / (2 * h)
 
 
+@pytest.mark.slow
 def test_same_as_simulate():
     here = jax.jit(lambda: zw.trajectory(pendulum(), *START, TIMES, rtol=1e-10))()
     run = zw.simulate(pendulum(), *START, times=TIMES[1:], rtol=1e-10)
@@ -97,6 +98,7 @@ def _equations(jaxpr):
             yield from _equations(inner)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gradient", [pytest.param("forward", marks=pytest.mark.slow), "reverse"])
 def test_derivative_of_a_parameter(gradient):
     """The start is moved onto a longer rod, and so is the motion."""

@@ -2,6 +2,7 @@
 
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import zwang as zw
 from zwang.output.report.contact import contact
@@ -39,6 +40,7 @@ def test_four_legs_share_their_load_in_many_ways_and_three_in_one():
     assert "force_unique" not in three.variables and three.labels.whole
 
 
+@pytest.mark.slow
 def test_where_legs_that_share_their_load_rub_the_motion_is_not_unique():
     """Friction turns the table by where it acts: another share of the load is another motion."""
     model, v = table([0, 1, 2, 3], True), [1.0, 0.0, 0.0, 0.0, 0.0, 0.3]
@@ -77,6 +79,7 @@ def test_labels_follow_what_holds_and_are_drawn():
     assert len(drawn) == 2 and all(abs(c.x[0] - lands) < 1e-12 for c in drawn)
 
 
+@pytest.mark.slow
 def test_a_loop_with_its_rows_twice_is_labeled():
     run = zw.gallery.load("n-four-bar", N=1, repeat=2).run(duration=0.1, samples=3)
     assert np.all(run.labels.motion) and not np.any(run.labels.multipliers)

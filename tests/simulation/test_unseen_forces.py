@@ -87,6 +87,7 @@ def cart():
     )
 
 
+@pytest.mark.slow
 def test_a_cart_with_a_pendulum_lets_go_alike_with_few_samples_and_many():
     """The motion and the load both change the force of friction."""
     model, draw, total = cart(), np.random.default_rng(3), 0

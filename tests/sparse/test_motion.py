@@ -57,6 +57,7 @@ def assert_equal(sparse, dense):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "N"),
     [

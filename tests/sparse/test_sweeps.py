@@ -53,6 +53,7 @@ def test_sweeps_end_at_round_off():
     assert np.linalg.norm(small - 1e-6 * one) < 1e-21 * size < 1e-6 * np.linalg.norm(one - two)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeat", [1, 2])
 def test_derivatives_beside_a_singular_configuration_lose_round_off_alone(repeat):
     """x₂ = s/t solves `x₁ = 1, x₁ + t x₂ = 1 + s`, with the multipliers `λ = (1 − s/t², s/t²)`; at

@@ -19,6 +19,7 @@ def sparse(monkeypatch):
     monkeypatch.setattr(sparse_structure, "NATIVE_SPARSE_ROWS", 80)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "N", "rank"),
     [

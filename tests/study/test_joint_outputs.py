@@ -42,6 +42,7 @@ def expected(mass, gravity=9.81, r=0.4, rate=3.0):
     return [force.max(), force[-1], effort.min(), abs(effort).max()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["maximal", "joint"])
 def test_forces_of_joints_are_those_of_newton(coordinates, tmp_path):
     mechanism = read(crank(tmp_path, coordinates))

@@ -242,6 +242,7 @@ def test_progress_says_time_speed_violation_and_what_is_left(example, tmp_path):
         assert 0 <= x.violation < 1e-12
 
 
+@pytest.mark.slow
 def test_memory_holds_what_is_not_committed_however_long_the_run(example, tmp_path, monkeypatch):
     """A run that is ten times as long holds the same number of steps."""
     held = {}
@@ -373,6 +374,7 @@ def killed_at_random(out: Path, span: dict, kills: int) -> int:
     return met
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [2, pytest.param(30, marks=pytest.mark.slow)])
 def test_kills_at_random_moments_lose_nothing_that_was_committed(kills, tmp_path):
     span = {**SPAN, "duration": 50.0 * kills}

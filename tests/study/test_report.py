@@ -40,6 +40,7 @@ def column(page, name):
     return page.locator(f"#table tbody td:nth-child({heads.index(name) + 1})").all_text_contents()
 
 
+@pytest.mark.slow
 def test_filters_keep_the_cases_between_their_bounds(page):
     assert page.locator("#kept").text_content() == "6 of 6 cases"
     page.get_by_label("length: lowest").fill("0.9")
@@ -52,12 +53,14 @@ def test_filters_keep_the_cases_between_their_bounds(page):
     assert page.locator("#kept").text_content() == "0 of 6 cases"
 
 
+@pytest.mark.slow
 def test_a_heading_sorts_up_and_then_down(page):
     for expected in (["1", "1", "1", "2", "2", "2"], ["2", "2", "2", "1", "1", "1"]):
         page.locator("#table th button", has_text="mass").click()
         assert column(page, "mass") == expected
 
 
+@pytest.mark.slow
 def test_what_is_filtered_away_is_not_drawn(page):
     inked = lambda: page.evaluate(
         """() => {

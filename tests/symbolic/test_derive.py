@@ -47,6 +47,7 @@ def worst(found):
     return max(x for x in found.digits.values() if x is not None)
 
 
+@pytest.mark.slow
 def test_every_printed_function_agrees_at_a_thousand_states(pendulum, spring):
     for found in (pendulum, spring):
         assert found.states == 1000 and worst(found) < AGREES
@@ -259,6 +260,7 @@ def test_names_that_the_printer_uses_itself_may_be_the_users():
     assert worst(found) < AGREES
 
 
+@pytest.mark.slow
 def test_a_larger_matrix_than_two_by_two_is_printed_as_definitions():
     import jax.numpy as jnp
 
@@ -306,6 +308,7 @@ def test_squares_of_sine_and_cosine_are_added_and_cases_decided():
     assert decided == sp.Piecewise((x / y, y > 0), (0, True))
 
 
+@pytest.mark.slow
 def test_formulas_have_cases_fractions_greek_letters_and_rows_as_declared():
     system = zw.System(
         2,

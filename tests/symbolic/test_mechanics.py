@@ -28,6 +28,7 @@ def own_rates(method, values, q, v):
     return full[: len(coordinates)], full[len(coordinates) :]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_imported_system_accelerates_as_sympy_says(name):
     method, values = EXAMPLES[name]()

@@ -64,6 +64,7 @@ def straight(C0, C1):
     return lambda s: C0 + s * C1
 
 
+@pytest.mark.one_in(4)
 @every_method
 def test_at_full_rank_and_equal_singular_values(method):
     """C has orthonormal rows: a differentiated singular value decomposition would give NaN."""
@@ -109,6 +110,7 @@ def test_it_is_finite_where_the_rank_is_lost(method, rank):
     assert all(np.isfinite(leaf).all() for leaf in jax.tree_util.tree_leaves(answer))
 
 
+@pytest.mark.one_in(8)
 @every_method
 @pytest.mark.parametrize("size", [1e-2, 1e-3, 3e-4])
 @pytest.mark.parametrize("repeat", [1, 2])

@@ -6,7 +6,6 @@ import mpmath
 import numpy as np
 import pytest
 
-from tests.crossed import some
 from zwang.algebra.pseudoinverse import SVD
 from zwang.algebra.pseudoinverse.jacobi import Jacobi, orthogonalized
 
@@ -47,7 +46,8 @@ def test_rows_of_very_different_size_are_all_enforced(turned):
     assert lost.max() > 1e-4  # so the claim is one that `SVD` does not meet
 
 
-@pytest.mark.parametrize("shape", some([(1, 4), (1, 1), (7, 6), (3, 1), (12, 12), (2, 2)], 2))
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("shape", [(1, 4), (1, 1), (7, 6), (3, 1), (12, 12), (2, 2)])
 def test_the_singular_values_are_those_of_lapack(shape):
     C = np.random.default_rng(1).standard_normal(shape)
     W, V = map(np.asarray, orthogonalized(C.T if shape[0] < shape[1] else C))

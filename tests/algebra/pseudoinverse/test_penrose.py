@@ -31,6 +31,7 @@ deciding = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.one_in(4)
 @every_shape
 @every_method
 def test_the_four_penrose_conditions_hold(method, shape):
@@ -162,6 +163,7 @@ def test_an_empty_matrix_has_an_empty_pseudoinverse(method, shape):
 
 # Methods differ in what they measure singular values by; 3e-3 (`relaxation` 1) is far from 1e-4 and
 # from 1 for all.
+@pytest.mark.one_in(3)
 @every_method
 def test_a_relaxed_method_does_not_enforce_what_a_violated_state_makes_up(method):
     false_direction = with_singular_values((5, 5), [1, 1, 1, 1, 1e-4], seed=7)
@@ -177,6 +179,7 @@ def test_a_relaxed_method_does_not_enforce_what_a_violated_state_makes_up(method
     assert length(3e-3) < 100
 
 
+@pytest.mark.one_in(2)
 @deciding
 def test_threshold_and_violation_decide_the_rank(method):
     """Three digits on either side of the border, because methods differ in what they compare with

@@ -25,6 +25,7 @@ def path(s):
     return M + s * random_mass(random, 5, 5), F * (1 + s), A, A @ (w + s)
 
 
+@pytest.mark.slow
 def test_the_derivative_is_that_of_the_multiplier_equations():
     """Forward and reverse mode, by one pseudoinverse: all share its derivative rule."""
 

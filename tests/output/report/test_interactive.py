@@ -102,6 +102,7 @@ def shown_range(figure):
     return [float(x) for x in figure.get_attribute("data-range").split()]
 
 
+@pytest.mark.slow
 def test_a_figure_zooms_tells_its_values_and_hides_a_curve_by_pointer_and_by_keys(opened):
     figure = opened.locator("figure")
     assert shown_range(figure) == [0.0, 10.0]

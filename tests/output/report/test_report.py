@@ -265,6 +265,7 @@ print("matplotlib" in sys.modules, "var(--line0, #0072b2)" in theirs)
 """
 
 
+@pytest.mark.slow
 def test_only_a_users_own_figure_needs_matplotlib(tmp_path):
     """Its import and its figures took three seconds of each `zwang run`. A figure made after a late
     import is in our style, too.

@@ -29,6 +29,7 @@ def page(opened_page, rocking):
     return page
 
 
+@pytest.mark.slow
 def test_bands_end_where_switches_are(page, rocking):
     run, _ = rocking
     hits = [x.time / run.t[-1] for x in run.switches if x.hit]
@@ -48,6 +49,7 @@ def test_bands_end_where_switches_are(page, rocking):
     assert page.locator("#impulses").text_content().startswith("longest impulse 1.")
 
 
+@pytest.mark.slow
 def test_the_edge_that_is_down_has_a_cone_with_its_force(page):
     page.wait_for_timeout(400)
     page.uncheck("#names")
@@ -63,12 +65,14 @@ def test_the_edge_that_is_down_has_a_cone_with_its_force(page):
     assert np.max(np.argwhere(arrow)[:, 0]) > 0.8 * height
 
 
+@pytest.mark.slow
 def test_a_click_on_a_band_goes_there(page):
     box = page.locator("svg.band").first.bounding_box()
     page.mouse.click(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
     shows(page, r"t = 0\.50")
 
 
+@pytest.mark.slow
 def test_the_slider_goes_where_it_is_put(page):
     page.locator("#scrub").fill("0.25")
     shows(page, r"t = 0\.250")

@@ -71,6 +71,7 @@ def cost(browser, pendulum, tmp_path):
     return found
 
 
+@pytest.mark.slow
 def test_many_bodies_are_drawn_by_as_many_calls_as_few(cost):
     few, many = cost(2), cost(50)
     assert many["calls"] == few["calls"]

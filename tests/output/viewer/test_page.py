@@ -61,6 +61,7 @@ def test_the_licence_of_the_library_stands_in_every_page(written):
     assert text.index("three.js authors") < licence < text.index("var THREE")
 
 
+@pytest.mark.slow
 def test_it_plays_and_pauses(opened):
     before = pixels(opened)
     assert np.ptp(before) > 50  # something is drawn
@@ -73,6 +74,7 @@ def test_it_plays_and_pauses(opened):
     assert np.mean(np.abs(pixels(opened) - before) > 30) > 1e-3
 
 
+@pytest.mark.slow
 def test_keys_move_through_the_run(opened):
     opened.keyboard.press("End")
     shows(opened, "t = 2.000 s of 2 s")
@@ -86,6 +88,7 @@ def test_keys_move_through_the_run(opened):
     )  # two seconds start at half speed
 
 
+@pytest.mark.slow
 def test_it_says_its_units_and_colors_the_violation(opened):
     assert opened.locator("#scale").text_content() == "grid 0.2 m"
     assert (
@@ -105,6 +108,7 @@ def test_it_says_its_units_and_colors_the_violation(opened):
     )
 
 
+@pytest.mark.slow
 def test_a_phone_sees_the_whole_page(opened):
     opened.set_viewport_size({"width": 390, "height": 800})
     assert opened.evaluate("document.documentElement.scrollWidth") <= 390

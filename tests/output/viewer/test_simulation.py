@@ -29,6 +29,7 @@ def page(opened_page, written):
     return page
 
 
+@pytest.mark.slow
 def test_ten_seconds_in_the_browser_are_those_of_python(page, written):
     """To the bit, at the frame times, at each of which a step ends."""
     example, _ = written
@@ -38,6 +39,7 @@ def test_ten_seconds_in_the_browser_are_those_of_python(page, written):
     np.testing.assert_array_equal(found, np.concatenate([run.q, run.v], axis=1)[1:])
 
 
+@pytest.mark.slow
 def test_a_point_is_dragged_along_its_constraint(page):
     (left, _), (right, at) = page.evaluate("zwang.pixels()")
     meter, moved = right - left, 60.0
@@ -52,6 +54,7 @@ def test_a_point_is_dragged_along_its_constraint(page):
     assert v == [0.0, 0.0]
 
 
+@pytest.mark.slow
 def test_a_point_is_pulled_while_it_plays(page):
     """By a spring towards the mouse, at rest where its force and the weight are in balance."""
     (left, _), (right, at) = page.evaluate("zwang.pixels()")
@@ -83,6 +86,7 @@ def ball(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_a_ball_bounces_rests_and_is_pulled_up(opened_page, ball):
     """At rest from √(2h/g)(1+e)/(1−e) on, under the force of the floor, which is its weight."""
     page = opened_page(ball)
@@ -105,6 +109,7 @@ def test_a_ball_bounces_rests_and_is_pulled_up(opened_page, ball):
     assert page.evaluate("zwang.contactForce(0, 0)") == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_the_run_is_played_again_after_a_simulation(page):
     """Its own curves are, of which a simulation has none."""
     page.evaluate("zwang.advanceTo(0.7)")
@@ -115,6 +120,7 @@ def test_the_run_is_played_again_after_a_simulation(page):
     assert right - left > 50 and at == pytest.approx(height)  # level, as it starts
 
 
+@pytest.mark.slow
 def test_the_eye_moves_where_a_simulation_pauses(page):
     stage = page.locator("#stage")
     before = stage.screenshot()
@@ -124,6 +130,7 @@ def test_the_eye_moves_where_a_simulation_pauses(page):
     assert stage.screenshot() != before
 
 
+@pytest.mark.slow
 def test_pixels_are_smaller_at_rest(page):
     """Where a processor draws, which here it does."""
     ratio = "() => document.querySelector('canvas').width / window.innerWidth"
@@ -133,6 +140,7 @@ def test_pixels_are_smaller_at_rest(page):
     page.wait_for_function(f"() => ({ratio})() === 2")
 
 
+@pytest.mark.slow
 def test_a_slider_changes_the_motion(page, written):
     example, _ = written
     page.locator("input[name=gravity]").fill("3")
@@ -150,6 +158,7 @@ def test_the_page_is_small_and_asks_for_nothing(written):
     assert "http-equiv" in text and "default-src 'none'" in text
 
 
+@pytest.mark.slow
 def test_a_scene_of_numpy_alone_is_refused():
     example = zw.gallery.load("double-pendulum")
     run = zw.simulate(example.model, example.q0, example.v0, duration=0.1)

@@ -34,6 +34,7 @@ def shown(gravity, world: str) -> dict[str, np.ndarray]:
     return {"place": places[-1, index], "force": numbers(made["forces"], -1, 1, 3)[-1, 0]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gravity", "world", "up"),
     [

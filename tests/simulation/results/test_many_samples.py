@@ -27,6 +27,7 @@ def test_samples_and_states_between_steps_are_the_same_by_either_engine(example,
         np.testing.assert_allclose(a, b, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["five-bar", "knife-edge"])
 def test_states_between_steps_are_on_the_constraints(name):
     run = zw.gallery.load(name).run(duration=1.0, samples=11, rtol=1e-6)
