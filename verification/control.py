@@ -126,7 +126,18 @@ def _optimal() -> Iterator[Line]:
         yield _line("control", "pendulum swung up", what, published, ours, off, 1e-10)
 
 
-def _singular(case: str, made: Callable, how: str) -> Iterator[Line]:
+SINGULAR = {
+    "parallelogram": (test_optimal_singular.parallelogram_through_its_line, "phases meet at"),
+    "five-bar": (test_optimal_singular.five_bar_through_its_line, "it passes through"),
+    "five-bar in phases": (
+        test_optimal_singular.five_bar_through_its_line_in_phases,
+        "phases meet at",
+    ),
+}
+
+
+def _singular(case: str) -> Iterator[Line]:
+    made, how = SINGULAR[case]
     found, exact = made()
     off = abs(found.cost - exact) / exact
     what = f"least effort, 12 J² Δ²/T³, where {how} a state at which rows lose rank"
@@ -168,18 +179,7 @@ SUITES: dict[str, dict[str, Callable[[], Iterable[Line]]]] = {
         "quadrotor flip": partial(_flat, "quadrotor", path="flip"),
         "lyapunov-arm": _falling,
         "pendulum": _optimal,
-        "parallelogram": partial(
-            _singular,
-            "parallelogram",
-            test_optimal_singular.parallelogram_through_its_line,
-            "phases meet at",
-        ),
-        "five-bar": partial(
-            _singular,
-            "five-bar",
-            test_optimal_singular.five_bar_through_its_line,
-            "it passes through",
-        ),
+        **{name: partial(_singular, name) for name in SINGULAR},
         "five-bar swung up": partial(_swing, "five_bar"),
         "acrobot swung up": partial(_swing, "acrobot"),
         "lattice": _lattice,

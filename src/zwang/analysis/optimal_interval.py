@@ -23,6 +23,7 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from zwang.analysis.control_pieces import ControlPieces, weights
+from zwang.compile.blocks import mapped
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.run_events import SwitchCondition
 from zwang.dynamics.vector_field import ConstrainedVectorField
@@ -55,7 +56,6 @@ class Problem(Record):
         last: 1 for the last phase, to which the cost at the end belongs, 0 for the others.
         multipliers: rows whose multipliers are limited at both ends.
         degree: of the control over an interval.
-        singular: True if intervals begin or end at states where rows lose rank.
     """
 
     flow: ConstrainedVectorField
@@ -67,7 +67,6 @@ class Problem(Record):
     last: Float[Array, ""]
     multipliers: tuple[int, ...] = field(static=True)
     degree: int = field(static=True)
-    singular: bool = field(static=True, default=False)
 
     def under(self, pieces: ControlPieces) -> ConstrainedVectorField:
         """The motion under a control."""
@@ -118,28 +117,38 @@ class Flight(NamedTuple):
     end: Array
 
 
-def limit(singular: bool, f: Callable) -> PyTree:
-    """`f(0)` of a smooth function that cannot be evaluated at 0, from the polynomial of degree 5
-    through values near 0.
+def limits(function: Callable, fixed: tuple, singular: np.ndarray, *instants: np.ndarray) -> PyTree:
+    """`function(*fixed, *instant, 0.0)` at each of many instants. Where the function cannot be
+    evaluated at 0, its limit is that of the polynomial of degree 5 through values near 0. One
+    program serves all.
 
     Args:
-        singular: False if f can be evaluated at 0.
-        f: function from a number to arrays.
+        function, fixed, instants: as in `mapped`; the last argument of the function is added.
+        singular: mask of the instants at which it cannot be evaluated at 0.
     """
-    if not singular:
-        return f(0.0)
-    many = jax.vmap(f)(jnp.asarray(BESIDE))
-    return jax.tree.map(lambda x: jnp.tensordot(jnp.asarray(LAGRANGE), x, 1), many)
+    many = np.where(singular, len(BESIDE), 1)
+    beside, share = np.zeros(np.sum(many)), np.ones(np.sum(many))
+    near, of = np.repeat(singular, many), np.repeat(np.arange(len(many)), many)
+    beside[near], share[near] = np.tile([BESIDE, LAGRANGE], np.sum(singular))
+    found = mapped(function, fixed, *(x[of] for x in instants), beside)
+    first = np.cumsum(many) - many
+
+    def joined(x):
+        return np.add.reduceat(share.reshape(-1, *(1,) * (x.ndim - 1)) * x, first)
+
+    return jax.tree.map(joined, found)
 
 
 def carried(flow: ConstrainedVectorField, t, x, time) -> Array:
-    """A state whose coordinates move along their velocities for a constant time."""
+    """A state whose coordinates move along their velocities for a constant time. Its derivative by
+    x is that of x.
+    """
     s = flow.state(t, x)
-    q = flow.dynamics.system.move(s.q, without_derivative(time * s.v), t, flow.dynamics.p)
-    return jnp.concatenate([q, s.v])
+    change = flow.dynamics.system.move(s.q, time * s.v, t, flow.dynamics.p) - s.q
+    return x + without_derivative(jnp.concatenate([change, jnp.zeros_like(s.v)]))
 
 
-def flown(of: Problem, tau, z: Variables, part=1.0, beside=0.0) -> Flight:
+def flown(of: Problem, tau, z: Variables, part, beside) -> Flight:
     """One step from the beginning of an interval.
 
     Args:
@@ -147,13 +156,12 @@ def flown(of: Problem, tau, z: Variables, part=1.0, beside=0.0) -> Flight:
         tau: beginning and end of the interval, as fractions of the phase.
         z: its variables.
         part: length of the step as a fraction of the interval.
-        beside: displacement of a singular beginning, and extension of the duration, as a fraction
-            of the interval.
+        beside: displacement of the beginning, and extension of the duration, as a fraction of the
+            interval; not 0 where rows lose rank at an end.
     """
     t, whole = z.begin + tau[0] * z.T, (tau[1] - tau[0]) * z.T
-    x, none = z.x, jnp.zeros_like(z.x)
-    if of.singular:
-        x, whole = carried(of.flow, t, x, beside * whole), (1 + beside) * whole
+    x, none = carried(of.flow, t, z.x, beside * whole), jnp.zeros_like(z.x)
+    whole = (1 + beside) * whole
     pieces, h = ControlPieces(jnp.stack([t, t + whole]), z.c[None]), part * whole
     flow = of.under(pieces)
     if flow.dynamics.constraints.m:
@@ -195,13 +203,9 @@ class Outcome(NamedTuple):
     cost: Array
 
 
-def outcome_of(of: Problem, tau, z: Variables) -> tuple[Outcome, Array]:
+def outcome_of(of: Problem, tau, z: Variables, beside) -> tuple[Outcome, Array]:
     """The results of an interval, and the error of its step relative to the state."""
-    return limit(of.singular, lambda beside: _outcome(of, tau, z, beside))
-
-
-def _outcome(of: Problem, tau, z: Variables, beside) -> tuple[Outcome, Array]:
-    at = flown(of, tau, z, beside=beside)
+    at = flown(of, tau, z, 1.0, beside)
     ends = (at.t, at.x), (at.t + at.h, at.end)
     limited = [of.limited_at(at.flow, at.pieces, *y) for y in ends]
     error = at.h * jnp.max(jnp.abs(at.rates @ jnp.asarray(TABLEAU.weights[1])))
@@ -221,15 +225,9 @@ class Between(NamedTuple):
     off: np.ndarray
 
 
-def between(of: Problem, tau, z: Variables, part) -> tuple[Array, ...]:
-    """The motion at a fraction of an interval, as in `Between`."""
-
-    def found(beside):
-        at = flown(of, tau, z, part, beside)
-        t = at.t + at.h
-        s, dynamics = at.flow.state(t, at.end), at.flow.dynamics
-        return t, at.end, at.pieces(s.q, s.v, t, dynamics.p), dynamics.equation_at(s).multipliers
-
-    t, x, u, multipliers = limit(of.singular, found)
-    phi, psi = of.flow.dynamics.residuals(of.flow.state(t, x))
-    return t, x, u, multipliers, jnp.sqrt(jnp.sum(phi**2) + jnp.sum(psi**2))
+def between(of: Problem, tau, z: Variables, part, beside) -> tuple[Array, ...]:
+    """The motion at a fraction of an interval, as in `Between`, without its last attribute."""
+    at = flown(of, tau, z, part, beside)
+    t = at.t + at.h
+    s, dynamics = at.flow.state(t, at.end), at.flow.dynamics
+    return t, at.end, at.pieces(s.q, s.v, t, dynamics.p), dynamics.equation_at(s).multipliers

@@ -23,12 +23,11 @@ from jaxtyping import Array, Float
 from zwang.algebra.decomposition import pivots
 from zwang.analysis.control_pieces import ControlPieces
 from zwang.analysis.nonlinear_program import NonlinearProgram, Pattern
-from zwang.analysis.optimal_interval import Problem, carried, limit
+from zwang.analysis.optimal_interval import Problem, carried, limits
 from zwang.analysis.transcription import PHASE_BEGIN, PHASE_DURATION, Transcription, curvature
-from zwang.compile.blocks import mapped
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.run_events import SwitchCondition
-from zwang.objects.record import Record, field, replace
+from zwang.objects.record import Record, field
 
 
 class Junction(Record):
@@ -44,7 +43,6 @@ class Junction(Record):
         positions, velocities: rows of φ and ψ that are zero there.
         timed: True if a time is given.
         changes: True if another phase follows.
-        singular: True if rows lose rank there; the junction is then the limit along the motion.
     """
 
     before: Problem
@@ -57,7 +55,6 @@ class Junction(Record):
     velocities: tuple[int, ...] = field(static=True)
     timed: bool = field(static=True)
     changes: bool = field(static=True)
-    singular: bool = field(static=True, default=False)
 
     def landed(self, x, t) -> Array:
         """The state after the impact."""
@@ -84,7 +81,7 @@ class Junction(Record):
         return jnp.concatenate([*found, (t - self.time)[None][: int(self.timed)]])
 
 
-def _slopes(of: Junction, y):
+def _slopes(of: Junction, y, beside):
     """The state after the junction, the numbers that are zero before it, and their derivatives by
     (x, u, T, begin), where T and begin are duration and initial time of the phase.
     """
@@ -92,17 +89,10 @@ def _slopes(of: Junction, y):
     def values(y):
         nx = of.dynamics.system.nq + of.dynamics.system.nv
         x, u, t = y[:nx], y[nx:-2], y[-2] + y[-1]
-
-        def at(beside):
-            moved = x
-            if of.singular:
-                # a tenth of the displacements for an interval, because a phase has about ten
-                # intervals
-                moved = carried(of.before.flow, t, x, 0.1 * beside * y[-2])
-            landed = of.landed(moved, t) if of.changes else jnp.zeros(0)
-            return jnp.concatenate([landed, of.ending(moved, u, t)])
-
-        found = limit(of.singular, at)
+        # a tenth of the displacements for an interval, because a phase has about ten intervals
+        x = carried(of.before.flow, t, x, 0.1 * beside * y[-2])
+        landed = of.landed(x, t) if of.changes else jnp.zeros(0)
+        found = jnp.concatenate([landed, of.ending(x, u, t)])
         return found, found
 
     J, found = jax.jacfwd(values, has_aux=True)(y)
@@ -164,10 +154,7 @@ class Chain:
         if all(np.array_equal(*x) for x in zip(known, found, strict=True)):
             return None
         grids = [dataclasses.replace(g, singular=x) for g, x in zip(self.grids, found, strict=True)]
-        junctions = [
-            replace(j, singular=bool(x[-1])) for j, x in zip(self.junctions, found, strict=False)
-        ]
-        return Chain(grids, junctions, self.asked)
+        return Chain(grids, self.junctions, self.asked)
 
     def program(self) -> NonlinearProgram:
         """The nonlinear program: the rows of the phases in order, followed by those of the
@@ -251,6 +238,8 @@ class Joint:
         after: tuple[Transcription, int] | None,
     ):
         self.of, nx = of, 0
+        # where rows lose rank at the junction, it is the limit along the motion
+        self.singular = before.singular[-1:]
         whole = np.array([at + PHASE_DURATION, at + PHASE_BEGIN])
         self.y_at = np.concatenate([at + before.x_at[-1], at + before.c_at[-1, -1], whole])
         self.x_at = self.times = np.zeros(0, int)
@@ -275,7 +264,7 @@ class Joint:
         return np.minimum(i, j), np.maximum(i, j)
 
     def _found(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found, J = map(np.asarray, mapped(_slopes, (self.of,), y))
+        found, J = limits(_slopes, (self.of,), np.repeat(self.singular, len(y)), y)
         return found[:, self.rows], J[:, self.rows]
 
     def values(self, w: np.ndarray) -> np.ndarray:
@@ -312,5 +301,5 @@ def followed(of: Junction, y: np.ndarray, along: np.ndarray) -> np.ndarray:
         along: directions that the constraints leave free, shape (len(y), any).
     """
     nx = of.changes * (of.dynamics.system.nq + of.dynamics.system.nv)
-    J = np.asarray(mapped(_slopes, (of,), y[None])[1])[0, nx:] @ along
+    J = limits(_slopes, (of,), np.zeros(1, bool), y[None])[1][0, nx:] @ along
     return pivots(J.T)

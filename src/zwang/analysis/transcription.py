@@ -19,11 +19,11 @@ from zwang.analysis.optimal_interval import (
     Problem,
     Variables,
     between,
+    limits,
     outcome_of,
 )
 from zwang.compile.blocks import mapped
 from zwang.dynamics.vector_field import ConstrainedVectorField
-from zwang.objects.record import replace
 from zwang.thresholds import LAST_DIGIT, SMALL_PART
 
 PHASE_DURATION, PHASE_BEGIN = 0, 1
@@ -34,13 +34,13 @@ the square of this, 1e-10; that of the Jacobian is round-off.
 """
 
 
-def slopes(of: Problem, tau, z):
+def slopes(of: Problem, tau, z, beside):
     """The results of an interval in one array, their derivatives by z, and the error of its
     step.
     """
 
     def values(z):
-        found, error = outcome_of(of, tau, _split(of, z))
+        found, error = outcome_of(of, tau, _split(of, z), beside)
         found = jnp.concatenate(found)
         return found, (found, error)
 
@@ -59,8 +59,14 @@ def _volume(flow: ConstrainedVectorField, t, x) -> Array:
     return flow.dynamics.gauss_at(flow.state(t, x)).log_det()
 
 
-def _between(of: Problem, tau, z, part) -> tuple:
-    return between(of, tau, _split(of, z), part)
+def _between(of: Problem, tau, z, part, beside) -> tuple:
+    return between(of, tau, _split(of, z), part, beside)
+
+
+def _off(flow: ConstrainedVectorField, t, x) -> Array:
+    """The norm of φ and ψ together."""
+    phi, psi = flow.dynamics.residuals(flow.state(t, x))
+    return jnp.sqrt(jnp.sum(phi**2) + jnp.sum(psi**2))
 
 
 def curvature(slopes: Callable, z: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -158,22 +164,13 @@ class Transcription:
         """The motion at a fraction of some intervals."""
         k = np.arange(len(self.spans))[chosen]
         z = w[self.z_at[k]]
-        return Between(*self._mapped(_between, k, z, np.full(len(z), part)))
+        t, x, u, multipliers = self._limits(_between, k, z, np.full(len(z), part))
+        return Between(t, x, u, multipliers, mapped(_off, (self.problem.flow,), t, x))
 
-    def _mapped(self, f: Callable, k: np.ndarray, *args: np.ndarray) -> list[np.ndarray]:
-        """Apply a function to some intervals; those with an end at which rows lose rank are
-        separate.
-        """
-        ends = (self.singular[:-1] | self.singular[1:])[k]
-        parts = [(x, np.flatnonzero(ends == x)) for x in (False, True)]
-        of = lambda x: replace(self.problem, singular=x)
-        each = [
-            mapped(f, (of(x),), self.spans[k[at]], *(y[at] for y in args))
-            for x, at in parts
-            if len(at)
-        ]
-        order = np.argsort(np.concatenate([at for _, at in parts]))
-        return [np.concatenate(x)[order] for x in zip(*each, strict=True)]
+    def _limits(self, f: Callable, k: np.ndarray, *args: np.ndarray) -> tuple:
+        """Apply a function to some intervals; `limits` at an end at which rows lose rank."""
+        ends = self.singular[:-1] | self.singular[1:]
+        return limits(f, (self.problem,), ends[k], self.spans[k], *args)
 
     def singular_at(self, w: np.ndarray) -> np.ndarray:
         """Mask of the nodes at which rows lose rank, now or before, shape (intervals + 1,)."""
@@ -193,7 +190,7 @@ class Transcription:
         return self._known[1]  # pyright: ignore[reportReturnType]
 
     def _slopes(self, k: np.ndarray, z: np.ndarray) -> tuple:
-        return tuple(self._mapped(slopes, k, z))
+        return self._limits(slopes, k, z)
 
     def divided(self, w: np.ndarray, parts: np.ndarray) -> tuple[Transcription, np.ndarray]:
         """The same motion with intervals divided into 1 or 2: the grid, and w on it."""
@@ -215,7 +212,7 @@ class Transcription:
         followed by those of the end.
         """
         N, nx, nz = len(self.tau) - 1, len(self.goal.x), self.z_at.shape[1]
-        low, high = self._limits()
+        low, high = self._bounds()
         each, ends = len(low) // N, len(self.goal.at)
         rows = np.arange(N * each).reshape(N, each)
         last = N * each + np.arange(ends)
@@ -247,7 +244,7 @@ class Transcription:
             *box,
         )
 
-    def _limits(self) -> list[np.ndarray]:
+    def _bounds(self) -> list[np.ndarray]:
         """Lowest and highest values of the rows of all intervals."""
         N, nx, found = len(self.tau) - 1, len(self.goal.x), []
         for side in (0, 1):
