@@ -34,19 +34,19 @@ def write_member(name: str, folder: Path, duration: float | None = None) -> Path
         return page
     folder.mkdir(parents=True, exist_ok=True)
     example = zw.gallery.load(name)
-    shown = min(example.duration, LONGEST) if duration is None else duration
+    seconds = min(example.duration, LONGEST) if duration is None else duration
     with contextlib.redirect_stdout(io.StringIO()):
-        run = example.run(duration=shown, rtol=max(RTOL, example.rtol))
+        run = example.run(duration=seconds, rtol=max(RTOL, example.rtol))
     if example.scene is None:
         page.write_text("<!doctype html><title>no picture</title>", encoding="utf-8")
     else:
-        shown = lambda simulates: write_view(
-            run, example.scene, page, description=example.description, simulates=simulates
-        )
+        said = example.description
         try:
-            shown(True)
-        except zw.ModelError:  # what rubs, or is switched, is played
-            shown(False)
+            write_view(run, example.scene, page, description=said, simulates=True)
+        except zw.ModelError as why:
+            reason = str(why).partition("\n")[0].removeprefix(f"{run.name}: ")
+            said = f"{said} The run is played, not simulated: {reason}"
+            write_view(run, example.scene, page, description=said)
     return page
 
 

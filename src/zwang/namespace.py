@@ -99,7 +99,9 @@ def _unknown(namespace: Namespace, name: str) -> str:
     package = "__path__" in vars(namespace)
     if name.startswith("_") or (package and find_spec(f"{namespace.__name__}.{name}")):
         return said
-    own = dir(namespace)
+    own, law = dir(namespace), name.replace("_", " ")
+    if law in importlib.import_module("zwang.servo.laws").LAWS:
+        return f"{said}; it is a law by name, for robot.law({law!r}) or zw.servo.law({law!r}, ...)"
     inner = {x: dir(getattr(namespace, x)) for x in namespace._namespaces}
     close = {x: [name] if name in names else close_to(name, names) for x, names in inner.items()}
     for x, found in close.items():

@@ -8,6 +8,7 @@ import pytest
 import zwang as zw
 from zwang.cli.analysis import numbers, ranges, refuse_other_units, warn_of_degrees
 from zwang.cli.failure import UserError
+from zwang.cli.quantities import Typed
 from zwang.cli.target import load_target
 from zwang.cli.values import number_or_list
 from zwang.mechanism.expression import quantity
@@ -100,6 +101,10 @@ def test_inputs_have_units_of_their_kind():
     refuse_other_units(crank, {"A": ranges(["A=-90deg:1"], "--over")["A"], "none": [2.0]})
     with pytest.raises(UserError, match="A: '30mm' is in m, expected a value in rad"):
         refuse_other_units(crank, {"A": [0.0, numbers(["A=30mm"], "--input")["A"]]})
+    refuse_other_units(crank, {"A": [0.0]}, Typed.of("60rpm"))
+    refuse_other_units(crank, {"A": [0.0]}, Typed.of("360deg"))  # in a second
+    with pytest.raises(UserError, match="--rate: '30mm' is in m, expected a value in rad/s"):
+        refuse_other_units(crank, {"A": [0.0]}, Typed.of("30mm"))
 
 
 def test_a_swept_setting_is_in_its_unit():

@@ -188,6 +188,15 @@ def test_members_stop_each_at_its_own_instant():
     assert np.all(many.dataset.end_time.values == many.end.t)
 
 
+def test_ctrl_c_while_the_program_is_compiled_is_said(monkeypatch):
+    def pressed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("zwang.simulation.batch.Many", pressed)
+    with pytest.raises(zw.SimulationError, match="interrupted by the user before the first member"):
+        zw.batch(pendulum(), STARTS, np.zeros(2), TIMES)
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("no window")], ids=type)
 def test_ctrl_c_and_a_progress_that_fails_keep_the_members_that_are_done(error):
     def press(fraction):

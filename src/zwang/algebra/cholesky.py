@@ -56,7 +56,7 @@ class Cholesky(Record):
     def __init__(self, M: Float[Array, "n n"]):
         self.inverted = is_inverted(len(M))
         if is_native():
-            self.lower, self.reciprocals, self.order = zwang_ordered_factor(M)
+            self.lower, self.reciprocals, self.order = ordered_factor(M)
         else:
             self.lower = inverse_factor(M) if self.inverted else cholesky(M)
 
@@ -173,6 +173,28 @@ def zwang_ordered_factor(
     L = cholesky(M)
     root = jnp.diag(L)
     return L / root, root**-2, jnp.arange(len(M))
+
+
+@CustomDerivative
+def ordered_factor(
+    M: Float[Array, "n n"],
+) -> tuple[Float[Array, "n n"], Float[Array, " n"], Int[Array, " n"]]:
+    """`zwang_ordered_factor`, whose derivative has the order of its result."""
+    return zwang_ordered_factor(M)
+
+
+@ordered_factor.def_jvp
+def _ordered_factor_jvp(primals, tangents):
+    """With `X = L⁻¹ dM L⁻ᵀ`, rows and columns of dM in the order of L: `dL = L Φ`, Φ the part of
+    `X D⁻¹` below its diagonal, and `dD⁻¹ = −D⁻² diag X`.
+    """
+    L, reciprocals, order = ordered_factor(*primals)
+    dM = jnp.tril(tangents[0])
+    dM = (dM + jnp.tril(dM, -1).T)[order][:, order]
+    left = solve_triangular(L, dM, lower=True)
+    X = solve_triangular(L, left.T, lower=True)
+    change = L @ jnp.tril(X * reciprocals, -1), -(reciprocals**2) * jnp.diag(X), None
+    return (L, reciprocals, order), change
 
 
 def pairs(pattern: Bool[np.ndarray, "m n"]) -> tuple[tuple[int, ...], ...] | None:

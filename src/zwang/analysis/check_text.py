@@ -49,7 +49,7 @@ def lines(d: Diagnosis):
     if d.loose:
         held = [f"{name} {how}" for name, how in d.loose.items()]
         more = f" and {len(held) - MOST_LOOSE} more in .loose" if len(held) > MOST_LOOSE else ""
-        yield f"  may let go           {', '.join(held[:MOST_LOOSE])}{more}"
+        yield f"  unilateral           {', '.join(held[:MOST_LOOSE])}{more}"
     yield f"  redundant rows       {d.redundant_rows}{'' if d.unique_motion else NOT_UNIQUE}"
     for x in d.dependencies[:MOST_DEPENDENCIES]:
         yield f"    {x}"

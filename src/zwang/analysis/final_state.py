@@ -224,7 +224,7 @@ def final_state(run: Run) -> FinalState:
     if flow.switched is None or len(contacts.names) != len(run.steps.applied[-1]):
         raise ModelError(
             f"{model.name} has no gaps or dry friction, or zw.Switch beside them, expected a model "
-            "whose constraints let go by themselves; zw.trajectory differentiates other models."
+            "with gaps or dry friction; zw.trajectory differentiates other models."
         )
     if run.result.is_failure:
         raise ModelError(f"final_state: the run has failed, {run.sentence}; expected its end.")

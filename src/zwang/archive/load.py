@@ -161,7 +161,6 @@ class _Restored:
             "_observed": self.variables,
             "record": self.record,
             "_part": self.part,
-            "_noted": (),
             "_restore": {
                 "steps": lambda: self.steps,
                 "model": lambda: self.model,

@@ -61,16 +61,20 @@ def folder(files: str):
 
 
 def subject_of(
-    model: str, set_: list[str] | None, typed: Mapping[str, Sequence[float]] | None = None
+    model: str,
+    set_: list[str] | None,
+    typed: Mapping[str, Sequence[float]] | None = None,
+    rate: float = 1.0,
 ) -> tuple[Any, dict[str, Any]]:
     """The mechanism of MODEL, or its model and start as arguments of an analysis. Angles that look
     like degrees cause a warning.
 
     Args:
         typed: values of each input.
+        rate: rate of the inputs.
     """
     subject, options = _read_or_loaded(model, set_)
-    refuse_other_units(subject, typed or {})
+    refuse_other_units(subject, typed or {}, rate)
     warn_of_degrees(subject, typed or {})
     return subject, options
 
@@ -92,11 +96,14 @@ def _read_or_loaded(model: str, set_: list[str] | None) -> tuple[Any, dict[str, 
     return target.model, {"q": target.q0, "params": target.params}
 
 
-def refuse_other_units(subject: Mechanism | Model, typed: Mapping[str, Sequence[float]]) -> None:
-    """Refuse values of inputs whose unit measures another quantity.
+def refuse_other_units(
+    subject: Mechanism | Model, typed: Mapping[str, Sequence[float]], rate: float = 1.0
+) -> None:
+    """Refuse values and rates of inputs whose unit measures another quantity.
 
     Args:
         typed: values of each input.
+        rate: rate of the inputs.
 
     Raises:
         UserError: for such a value.
@@ -105,11 +112,12 @@ def refuse_other_units(subject: Mechanism | Model, typed: Mapping[str, Sequence[
 
     for name, values in typed.items():
         unit = _unit(subject, name) or ""
-        try:
-            for x in values:
-                refuse_other_unit(x.text if isinstance(x, Typed) else "", unit)
-        except ModelError as error:
-            raise UserError(f"{name}: {error}") from None
+        given = [(name, x, unit) for x in values]
+        for what, x, expected in [*given, ("--rate", rate, unit and f"{unit}/s")]:
+            try:
+                refuse_other_unit(x.text if isinstance(x, Typed) else "", expected)
+            except ModelError as error:
+                raise UserError(f"{what}: {error}") from None
 
 
 def warn_of_degrees(subject: Mechanism | Model, typed: Mapping[str, Sequence[float]]) -> None:

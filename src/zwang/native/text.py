@@ -302,8 +302,10 @@ def function_text(b: Builder, head: str, end: str, needed: set[Value]) -> Functi
     """
     lines, count, write = [], 0, Writer(SIDE_BY_SIDE if b.spans else b.lanes, not b.spans)
     kept = {block: [x for x in block.instructions if x in needed] for block in b.blocks}
+    # all phis of a block are in its first part
+    phis = {block: sum(x.operation == "phi" for x in kept[block]) for block in b.blocks}
     for block in b.blocks:  # The predecessor named in a phi is the last part of a split block.
-        parts = max(len(kept[block]) - 1, 0) // LONGEST
+        parts = max(len(kept[block]) - phis[block] - 1, 0) // LONGEST
         block.left_from = f"{block.label}_{parts}" if parts else block.label
     for block in b.blocks:
         lines.append(f"{block.label}:")
@@ -315,8 +317,8 @@ def function_text(b: Builder, head: str, end: str, needed: set[Value]) -> Functi
                     if value in here and value.operation != "phi":
                         early.setdefault(value, []).append((x, k))
                         write.stored.setdefault(x, set()).add(value)
-        for k, x in enumerate(kept[block]):
-            if k and k % LONGEST == 0:
+        for k, x in enumerate(kept[block], -phis[block]):
+            if k > 0 and k % LONGEST == 0:
                 part = f"{block.label}_{k // LONGEST}"
                 lines += [f"  br label %{part}", f"{part}:"]
             mark = STEADY if x in b.origins and _is_steady(b, x) else ""

@@ -99,15 +99,22 @@ def report(run: Run, path: str | Path, shown: Presentation) -> Path:
 
 
 def view(
-    run: Run, path: str | Path | None, shown: Presentation, *, simulates: bool = False
+    run: Run, path: str | Path | None, shown: Presentation, *, must_simulate: bool = False
 ) -> Path:
-    """Write the page that plays a run and, if `simulates`, computes other motions.
+    """Write the page that plays a run, and simulates on from an instant that it shows.
+
+    A model that cannot be simulated in a browser is played, or refused if `must_simulate`.
 
     Without a path the page is shown in the cell of a notebook or in the browser.
     """
     scene = _scene_of(run, shown)
     shown_at = Path(tempfile.mkdtemp(prefix="zwang-")) / "view.html" if path is None else page(path)
-    write_view(run, scene, shown_at, description=shown.description, simulates=simulates)
+    try:
+        write_view(run, scene, shown_at, description=shown.description, simulates=True)
+    except ModelError:
+        if must_simulate:
+            raise
+        write_view(run, scene, shown_at, description=shown.description)
     if path is None:
         if (show := _cell()) is None:
             open_in_browser(shown_at)

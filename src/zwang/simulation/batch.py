@@ -257,10 +257,16 @@ def batch(
         motions, members, *_ = _asked(model, q0, v0, times, **arguments, **options)
         return _one_by_one(motions, members, Listener.of(progress))
     run = functools.partial(prepare, model, q0, v0, times, **arguments, **options)
-    found = run()(Listener.of(progress))
-    by_default = precision == "double" and options.get("pseudoinverse") is None
-    if by_default and is_nearly_parallel(found.result):
-        found = run(pseudoinverse=CompleteOrthogonal())(Listener.of(progress))
+    try:
+        found = run()(Listener.of(progress))
+        by_default = precision == "double" and options.get("pseudoinverse") is None
+        if by_default and is_nearly_parallel(found.result):
+            found = run(pseudoinverse=CompleteOrthogonal())(Listener.of(progress))
+    except KeyboardInterrupt:  # while the program is compiled
+        raise SimulationError(
+            f"{model.name}: {Result.INTERRUPTED.sentence} before the first member.",
+            Result.INTERRUPTED,
+        ) from None
     return found
 
 

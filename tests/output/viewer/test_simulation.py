@@ -165,3 +165,33 @@ def test_a_scene_of_numpy_alone_is_refused():
     sums = zw.Scene(("tip",), lambda q: zw.scene.Seen(np.asarray(q)[:, None, :2]))
     with pytest.raises(zw.ModelError, match="cannot be traced.*array_namespace"):
         live(run, sums)
+
+
+def test_a_view_simulates_on_from_the_instant_that_it_shows(opened_page, tmp_path):
+    """Of a motion that is chaotic, from a state of the run shortly before."""
+    example = zw.gallery.load("double-pendulum")
+    run = zw.simulate(example.model, example.q0, example.v0, duration=8.0, samples=9)
+    page = opened_page(run.view(tmp_path / "view.html", scene=example.scene))
+    page.wait_for_function("() => window.zwang !== undefined")
+    page.keyboard.press("End")
+    page.wait_for_function("() => document.getElementById('time').textContent.startsWith('t = 8')")
+    page.evaluate("zwang.letGo()")
+    found = page.evaluate("[zwang.time(), ...zwang.state()]")
+    assert found[0] == pytest.approx(8.0, abs=0.2)
+    then = zw.simulate(
+        example.model, run.steps.y[-1, :6], run.steps.y[-1, 6:], duration=0.2, t0=8.0, samples=201
+    )
+    near = int(np.argmin(np.abs(then.t - found[0])))
+    expected = np.concatenate([then.q[near], then.v[near]])
+    assert np.max(np.abs(found[1:] - expected)) < 0.05
+
+
+@pytest.mark.parametrize(
+    "name, why", [("latching-pendulums", "are switched"), ("swarm", "is not projected")]
+)
+def test_a_run_that_a_page_cannot_continue_is_played(tmp_path, name, why):
+    example = zw.gallery.load(name)
+    run = example.run(duration=0.2)
+    with pytest.raises(zw.ModelError, match=why):
+        live(run, example.scene)
+    assert "letgo" not in run.view(tmp_path / "view.html", scene=example.scene).read_text("utf-8")

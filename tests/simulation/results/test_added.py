@@ -86,5 +86,8 @@ def test_what_cannot_be_added_is_said(run, name, quantity, said):
 
 
 def test_a_name_that_does_not_exist_says_what_was_meant():
+    law = "law by name, for robot.law\\('gravity compensation'\\)"
+    with pytest.raises(AttributeError, match=law):
+        getattr(zw, "gravity_compensation")  # noqa: B009
     with pytest.raises(AttributeError, match="'simulat'; did you mean 'simulate'"):
         getattr(zw, "simulat")  # noqa: B009

@@ -28,7 +28,7 @@ def command(
 
     [cyan]zwang driving-torque four-bar A --from 0 --to 6.2832 --rate 3[/]
     """
-    subject, options = subject_of(model, set_, {input_: (from_, to)})
+    subject, options = subject_of(model, set_, {input_: (from_, to)}, rate)
     from zwang.analysis.driving_torque import driving_torque
 
     found = driving_torque(subject, input_, (from_, to), rate=rate, samples=samples, **options)

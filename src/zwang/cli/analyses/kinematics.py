@@ -50,7 +50,7 @@ def command(
 
     [cyan]zwang kinematics four-bar D --from 2 --to 1 --follow --out results/four-bar[/]
     """
-    subject, options = subject_of(model, set_, {input_: (from_, to)})
+    subject, options = subject_of(model, set_, {input_: (from_, to)}, rate)
     from zwang.analysis.kinematics import kinematics
 
     found = kinematics(

@@ -135,11 +135,8 @@ def _inner_programs(eqn: JaxprEqn) -> list[tuple[Jaxpr, int]]:
         return [(plain(p["body_jaxpr"]), consts)]
     if name == "cond":
         return [(plain(x), 1) for x in p["branches"]]
-    if name in ("scan", "jit", "pjit"):
-        return [(plain(p["jaxpr"]), 0)]
-    if "call_jaxpr" in p:
-        return [(plain(p["call_jaxpr"]), 0)]
-    return []
+    # also of `checkpoint`, whose content would count for nothing
+    return [(plain(p[x]), 0) for x in ("jaxpr", "call_jaxpr") if x in p][:1]
 
 
 @rule("while")

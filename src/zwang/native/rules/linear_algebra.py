@@ -107,11 +107,10 @@ def ordered_factor(call: Call) -> list | None:
     The order of the rows causes little fill-in. D⁻¹ is NaN if M is not positive definite.
     """
     if not (call.shapes and any(np.issubdtype(x.dtype, np.integer) for x in call.outputs)):
-        # A derivative that computes L again takes the order from another factorization, which may
-        # differ.
+        # the order would be that of another factorization, which may differ
         raise NotNativeError("a factor without the order of its rows")
     n = call.shapes[0][-1]
-    # Under differentiation it has other operands, or returns more residuals.
+    # in a batch it has other operands
     results = [(n, n), (n,), (n,)]
     if call.shapes != [(n, n)] or [x.shape for x in call.outputs] != results or call.in_memory:
         return None

@@ -42,6 +42,23 @@ function simulation(data, el, view) {
     steps.reset(keep);
     show();
   }
+  // the instant of the run that is shown, with the numbers of the model as they are now
+  function reach(time) {
+    const p = [...at.p];
+    steps.reset();
+    const changed = p.some((x, i) => x !== at.p[i]);
+    const known = given.states.findLast(x => x[0] <= time);
+    if (known) {
+      at.t[0] = known[0];
+      at.y.set(known.slice(1));
+      if (steps.turn) steps.turn.begin();
+    }
+    while (at.t[0] < time && !steps.ended()) steps.advance(time);
+    if (!changed) return show();
+    at.p.set(p);
+    module.derive();
+    anew();
+  }
   // other numbers: the step is chosen anew, and the state put onto the constraints
   function anew() {
     for (const name of ["h", "ratio", "ceiling", "result"]) steps.put(name, given.start[name]);
@@ -159,7 +176,10 @@ function simulation(data, el, view) {
         return [box.left + ((1 + x) / 2) * box.width, box.top + ((1 - y) / 2) * box.height];
       });
     },
-    letGo: () => view.begin(made),
+    letGo: () => {
+      if (!view.live()) reach(view.time());
+      view.begin(made);
+    },
   };
   WebAssembly.instantiate(codeOf(given), { math: MATH }).then(({ instance }) => {
     module = instance.exports;
@@ -202,7 +222,7 @@ function simulation(data, el, view) {
   });
   el.again.addEventListener("click", () => {
     reset(true);
-    made.letGo();
+    view.begin(made);
   });
   // what is under the mouse is pulled while the simulation plays, and dragged while it pauses;
   // elsewhere the view moves

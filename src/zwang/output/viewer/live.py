@@ -4,22 +4,48 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 
 from zwang.bodies.rotation import rotation_matrix
 from zwang.codegen.browser import browser_program
 from zwang.codegen.names import shapes
+from zwang.errors import ModelError
 from zwang.output.viewer.motion import everything, in_page, upright
 from zwang.scene import Scene
 from zwang.simulation.results import Run
+
+NUMBERS_OF_STATES = 200
+"""Largest number of numbers of the states from which a page simulates to the instant that it shows;
+a chaotic motion would not get there from the start of the run."""
 
 
 def live(run: Run, scene: Scene) -> dict[str, Any]:
     """A run's model as the data with which the page simulates.
 
     Raises:
-        ModelError: if a model cannot be simulated in a browser, or its scene cannot be traced.
+        ModelError: if a model cannot be simulated in a browser, its scene cannot be traced, or the
+            run has switches, no projection, or parameters other than those of its model.
     """
+    if run.flow.switched is not None and not run.model.constraints.loose:
+        raise ModelError(
+            f"{run.name}: its constraints are switched by conditions of the run, which a page does "
+            "not compute."
+        )
+    if not run.flow.drift.projects:
+        raise ModelError(
+            f"{run.name}: its run is not projected onto the constraints, which every step of a "
+            "page is."
+        )
+    own, other = (
+        jax.tree_util.tree_leaves(p) for p in (run.flow.dynamics.p, run.model.parameters(None))
+    )
+    if not all(map(np.array_equal, own, other)):
+        raise ModelError(
+            f"{run.name}: the run has other parameters than its model, which a page simulates; "
+            "give them to the model."
+        )
     start = run.steps.y[0][: run.model.system.nq], run.steps.y[0][run.model.system.nq :]
     begin, end = float(run.steps.t[0]), float(run.steps.t[-1])
     turn = upright(scene, run.q[0])
@@ -36,7 +62,17 @@ def live(run: Run, scene: Scene) -> dict[str, Any]:
     )
     # Tables of numbers are geometry: frames, offsets, inertia tensors.
     sliders = [len(shape) < 2 for shape in shapes(run.model)]
-    return {**program.as_data(), "coordinates": run.model.system.nq, "sliders": sliders}
+    more = {"coordinates": run.model.system.nq, "sliders": sliders, "states": _states(run)}
+    return {**program.as_data(), **more}
+
+
+def _states(run: Run) -> list[list[float]]:
+    """Time, q and v after some of the accepted steps."""
+    t, y = run.steps.t, run.steps.y
+    number = min(len(t), 1 + NUMBERS_OF_STATES // (1 + y.shape[1]))
+    # of the two states at an impact the one after it
+    chosen = np.searchsorted(t, t[np.linspace(0, len(t) - 1, number).astype(int)], side="right") - 1
+    return [[float(t[k]), *map(float, y[k])] for k in np.unique(chosen)[1:]]
 
 
 def _held(scene: Scene, seen, held):

@@ -762,6 +762,7 @@
         play(true);
       },
       live: () => live !== null,
+      time: () => now,
       changed: () => {
         stale = true;
       },

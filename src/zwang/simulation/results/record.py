@@ -78,7 +78,6 @@ class Run:
         stopped_by=None,
         integrator: AbstractIntegrator | None = None,
         switches: Sequence[Switched] = (),
-        warnings: Sequence[str] = (),
     ):
         self.model, self.flow, self.steps, self.times = model, flow, steps, times
         self.result, self.attrs, self.stopped_by, self.switches = (
@@ -87,7 +86,6 @@ class Run:
             stopped_by,
             list(switches),
         )
-        self._noted = tuple(warnings)
         self._between = Interpolant(flow, steps.t, steps.y, steps.applied, integrator)
 
     def __reduce__(self):
@@ -145,7 +143,7 @@ class Run:
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        return (*self._noted, *warnings_of(self, self._observed))
+        return warnings_of(self, self._observed)
 
     @property
     def ending(self) -> str:
@@ -375,7 +373,8 @@ class Run:
         return present("report", self, path, presentation_of(self, parts))
 
     def view(self, path: str | Path | None = None, **parts):
-        """Play the run in the browser, or write the page that plays it.
+        """Play the run in the browser, or write the page that plays it. *Let go* simulates on from
+        the instant that is shown, if the model's steps can be computed in a browser.
 
         Args:
             path: the HTML page; without it the page is temporary and opens in the browser, or below
@@ -388,8 +387,8 @@ class Run:
         return present("view", self, path, presentation_of(self, parts, "scene"))
 
     def page(self, path: str | Path | None = None, **parts):
-        """Simulate the model in the browser, or write the page that does. It begins with the run;
-        points can be dragged and released, and numbers of the model changed by sliders.
+        """Write or open the page of `view`, and raise an error if it cannot simulate: points can be
+        dragged and released, and numbers of the model changed by sliders.
 
         Args:
             path, parts: as in `view`.
@@ -398,7 +397,7 @@ class Run:
             ModelError: as for `view`, and for a model whose steps cannot be computed in a browser.
         """
         shown = presentation_of(self, parts, "scene")
-        return present("view", self, path, shown, simulates=True)
+        return present("view", self, path, shown, must_simulate=True)
 
     def animate(self, path: str | Path | None = None, **parts) -> Path:
         """Write the motion as a film: `.mp4`, `.gif`, or `.html`, the page of `view`; without a

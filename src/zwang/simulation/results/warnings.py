@@ -36,8 +36,7 @@ def warnings_of(run: Run, data: Variables) -> tuple[str, ...]:
     """Return all warnings about a run, from its variables at the samples.
 
     The command line prints them, the report shows them, and the dataset stores them. To add one,
-    add a function to `WARNINGS`; a warning that is known only while a run is computed is passed to
-    `Run(..., warnings=...)`.
+    add a function to `WARNINGS`.
     """
     found = (sentence for made in WARNINGS for sentence in made(run, data))
     return tuple(sentence for sentence in found if sentence)
