@@ -133,7 +133,9 @@ def test_a_gap_that_a_drive_closes_is_named():
     floor = zw.Inequality(lambda q, t, p: q[0], name="floor")
     drive = zw.Holonomic(lambda q, t, p: q[0] - p["rise"] * t**2, name="drive")
     model = zw.Model(CIRCLE, [drive, floor], {"rise": -1.0})
-    with pytest.raises(zw.SimulationError, match="drive gap 'floor' closed, and no force can open it") as caught:
+    with pytest.raises(
+        zw.SimulationError, match="drive gap 'floor' closed, and no force can open it"
+    ) as caught:
         zw.simulate(model, [0.0, 0.0], [0.0, 0.0], duration=1.0)
     assert caught.value.result is zw.Result.INCONSISTENT
     lifted = zw.simulate(model, [0.0, 0.0], [0.0, 0.0], duration=1.0, params={"rise": 1.0})
