@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.compile.engine import native_trace
-from zwang.compile.hints import for_any_member, over_rows, with_batch_rule
+from zwang.compile.hints import for_any_member, over_rows, traced_once, with_batch_rule
 
 
 def as_native(function):
@@ -49,3 +49,25 @@ def test_a_branch_is_taken_by_all_members_of_nested_batches_or_by_none():
     np.testing.assert_array_equal(jax.jit(inner)(x), x + 10)
     np.testing.assert_array_equal(jax.jit(inner)(x - 1), x - 1)
     np.testing.assert_array_equal(jax.jit(jax.grad(lambda x: jnp.sum(inner(x))))(x), 1.0)
+
+
+def test_a_trace_calls_a_function_once_for_equal_operands():
+    """Frictions of many contacts read parts of one result; other operands are another call."""
+    both = traced_once(lambda x, y: x * jnp.sin(y), always=True)
+
+    def parts(x, y):
+        inner = jax.vmap(lambda z: both(x, y)[0] + both(x, z)[1])(jnp.stack([y, 2 * y]))
+        return [both(x, y)[0], both(x, y)[1], both(y, x)[0], *inner]
+
+    x, y = np.arange(1.0, 3.0), np.arange(3.0, 5.0)
+    program = jax.make_jaxpr(parts)(x, y)
+    assert sum(eqn.primitive.name in ("jit", "pjit") for eqn in program.eqns) <= 4
+    expected = [*(x * np.sin(y)), y[0] * np.sin(x[0])]
+    expected += [x[0] * np.sin(y[0]) + x[1] * np.sin(k * y[1]) for k in (1, 2)]
+    np.testing.assert_allclose(jax.jit(parts)(x, y), expected, rtol=1e-15)
+
+
+def test_a_result_does_not_leave_the_branch_that_computed_it():
+    double = traced_once(lambda x: 2 * x, always=True)
+    either = lambda x: jax.lax.cond(x > 0, lambda: double(x) + 1, lambda: double(x) - 1)
+    np.testing.assert_array_equal([jax.jit(either)(x) for x in (1.0, -1.0)], [3.0, -3.0])

@@ -82,6 +82,11 @@ class LU(Record):
             return self.solve(x[:, None])[:, 0]
         return _solve_factored(self.matrix, self.factor, self.pivots, x)
 
+    def determinant(self) -> Float[Array, ""]:
+        """Return the determinant of the matrix; not differentiated."""
+        exchanges = jnp.sum(self.pivots != jnp.arange(len(self.pivots)))
+        return jnp.prod(jnp.diagonal(self.factor)) * jnp.where(exchanges % 2 == 0, 1.0, -1.0)
+
 
 @traced_once
 def _solve_factored(matrix: Array, factor: Array, pivots: Array, x: Array) -> Array:

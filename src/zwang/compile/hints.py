@@ -6,12 +6,15 @@ They state how a function treats a batch, and what is traced only once.
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 from jax.custom_batching import custom_vmap
+from jax.extend.core import get_opaque_trace_state
 from jaxtyping import PyTree
 
 from zwang.compile.compatibility import trace_state_clean
@@ -96,12 +99,12 @@ def traced_once(function: Callable, *, always: bool = False) -> Callable:
     return _traced(function, function.__name__, always)
 
 
-def shared_code(function: Callable) -> Callable:
+def shared_code(function: Callable, *, always: bool = False) -> Callable:
     """Trace a function once (`traced_once`) and also compile it to native code once.
 
     If it is long, programs call it as a subroutine.
     """
-    return _traced(function, f"{SHARED}{function.__name__}")
+    return _traced(function, f"{SHARED}{function.__name__}", always)
 
 
 def written_out(function: Callable) -> Callable:
@@ -123,7 +126,7 @@ def _traced(function: Callable, name: str, always: bool = False) -> Callable:
             return function(*args)
         arrays, fixed = partition(args)
         leaves, tree = jax.tree_util.tree_flatten(fixed)
-        key = tree, tuple(leaves)
+        key, given = (tree, tuple(leaves)), tuple(jax.tree_util.tree_leaves(arrays))
         try:
             inner = known.get(key)
         except TypeError:  # arguments without a hash are not shared
@@ -132,9 +135,27 @@ def _traced(function: Callable, name: str, always: bool = False) -> Callable:
             traced = lambda given: function(*combine(given, fixed))
             traced.__name__ = name
             known.put(key, inner := jax.jit(traced))
-        return inner(arrays)
+        # many constraints may read parts of one result: a trace calls the function once for them
+        if not any(isinstance(x, Tracer) for x in given):
+            return inner(arrays)
+        now = inner, get_opaque_trace_state(), given
+        if not (last and _same(last[0], now)):
+            last[:] = [now, inner(arrays)]
+        return last[1]
 
+    last: list = []
     return called
+
+
+def _same(call: tuple, other: tuple) -> bool:
+    """Return whether two calls are of one function in one trace with the same operands."""
+    (inner, trace, given), (inner_, trace_, given_) = call, other
+    return (
+        inner is inner_
+        and trace == trace_
+        and len(given) == len(given_)
+        and all(map(operator.is_, given, given_))
+    )
 
 
 MOST_TRACES = 64

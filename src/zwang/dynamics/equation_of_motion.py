@@ -357,21 +357,18 @@ class Dynamics(Record):
         """
         if not self.rough:
             return None
-        reaction = self.reaction(eq, eq.multipliers)
-        force = self._impressed(eq, reaction.multipliers)
+        pulls = self.pulls(eq.state)
+        reaction = self.reaction(eq, eq.multipliers, pulls)
+        force = self._impressed(eq, reaction.multipliers, pulls)
         return jnp.where(reaction.unique, force, jnp.nan)
 
-    def reaction(self, eq: Equation, ideal: Float[Array, " m"]) -> Reaction:
+    def reaction(self, eq: Equation, ideal: Float[Array, " m"], pulls=None) -> Reaction:
         """Return λ in the presence of the nonideal forces, which may depend on λ; `ideal` are the
-        multipliers without these forces.
+        multipliers without these forces, and `pulls` those of the frictions, if they are known.
         """
         gauss, slices = eq.gauss, self.constraints.row_slices
-        parts = [
-            slices[part]
-            for c in self.constraints.members
-            if c.nonideal is not None
-            for part in c.parts
-        ]
+        rough = [c for c in self.constraints.members if c.nonideal is not None]
+        parts = [slices[part] for c in rough for part in c.parts]
         loaded = [x.loaded for x in self.constraints.frictions if x.loaded is not None]
         parts += [x for k, x in enumerate(loaded) if x not in [*parts, *loaded[:k]]]
 
@@ -383,21 +380,23 @@ class Dynamics(Record):
             return over_rows(gauss.correct_any)(jnp.eye(len(ideal))[rows])
 
         # computed once, and not at each step of the iteration and for each of its derivatives
-        pulls = self.constraints.sliding_pulls(eq.state.q, eq.state.v, eq.state.t, self.p)
-        impressed = lambda x: self._impressed(eq, x, pulls)
+        given = self.pulls(eq.state) if pulls is None else pulls
+        impressed = lambda x: self._impressed(eq, x, given)
         return acting_reaction(ideal, gains, reaction, impressed, parts)
 
-    def _impressed(self, eq: Equation, multipliers, pulls=None) -> Float[Array, " nv"]:
-        forces = self.nonideal_forces(eq, multipliers, pulls)
-        return sum(forces.values(), jnp.zeros_like(eq.force))
+    def _impressed(self, eq: Equation, multipliers, pulls) -> Float[Array, " nv"]:
+        found = sum(self._of_parts(eq, multipliers).values(), jnp.zeros_like(eq.force))
+        loads = self.constraints.friction_loads
+        return found + loads(self.p, multipliers) @ pulls if len(pulls) else found
 
-    def nonideal_forces(
-        self, eq: Equation, multipliers: Float[Array, " m"], pulls: dict[str, Array] | None = None
-    ) -> dict[str, Float[Array, " nv"]]:
+    def nonideal_forces(self, eq: Equation, multipliers) -> dict[str, Float[Array, " nv"]]:
         """Return c of each part of the nonideal constraints, which may depend on the forces
-        `Aᵢᵀ λᵢ` of the parts of the same constraint; `pulls` are `Constraints.sliding_pulls`, if
-        known.
+        `Aᵢᵀ λᵢ` of the parts of the same constraint, and that of each friction that slides.
         """
+        return self._of_parts(eq, multipliers) | self.sliding_forces(eq.state, multipliers)
+
+    def _of_parts(self, eq: Equation, multipliers) -> dict[str, Float[Array, " nv"]]:
+        """Return c of each part of the nonideal constraints."""
         s, constraints, forces = eq.state, self.constraints, {}
         rows, on = constraints.row_slices, constraints.on
         for c in constraints.members:
@@ -407,20 +406,21 @@ class Dynamics(Record):
                 )
                 forces |= dict(zip(c.parts, impressed, strict=True))
         # a constraint that is switched off exerts no friction either
-        if on is not None:
-            forces = {
-                part: jnp.where(jnp.any(on[rows[part]]), c, 0.0) for part, c in forces.items()
-            }
-        return forces | self.sliding_forces(s, multipliers, pulls)
+        if on is None:
+            return forces
+        return {part: jnp.where(jnp.any(on[rows[part]]), c, 0.0) for part, c in forces.items()}
 
-    def sliding_forces(
-        self, s: State, multipliers: Float[Array, " m"], pulls: dict[str, Array] | None = None
-    ) -> dict[str, Float[Array, " nv"]]:
+    def pulls(self, s: State) -> Float[Array, "frictions nv"]:
+        """Return the force per unit of load of each dry friction that slides."""
+        return self.constraints.sliding_pulls(s.q, s.v, s.t, self.p)
+
+    def sliding_forces(self, s: State, multipliers) -> dict[str, Float[Array, " nv"]]:
         """Return the force of each dry friction that slides or is at its limit, by name."""
-        if pulls is None:
-            pulls = self.constraints.sliding_pulls(s.q, s.v, s.t, self.p)
-        loads = {x.law.name: x.load(self.p, multipliers) for x in self.constraints.frictions}
-        return {name: loads[name] * pull for name, pull in pulls.items()}
+        if not len(pulls := self.pulls(s)):
+            return {}
+        forces = self.constraints.friction_loads(self.p, multipliers)[:, None] * pulls
+        names = [x.law.name for x in self.constraints.frictions]
+        return dict(zip(names, forces, strict=True))
 
     def missed(self, s: State) -> Float[Array, ""]:
         """Return the relative part of `A w` outside the known structure, for a random w."""

@@ -20,9 +20,10 @@ from zwang.dynamics.vector_field import (
     direction_of,
     forces_at,
     is_spent,
-    slip_and_rate,
+    slips_and_rates,
     straight_angle,
 )
+from zwang.equations.constraint.dry_friction import in_order
 from zwang.equations.constraint.nonideal import length
 from zwang.equations.state import State
 from zwang.objects.record import Record, field, replace
@@ -130,7 +131,8 @@ class Events(Record):
         if needing or not flow.open:
             held = replace(flow, open=False).with_input(flow.held_input(controller_state))
             dynamics = held.dynamics
-        values = [f(s.q, s.v, s.t, dynamics.p) for f in self.stops]
+        number = lambda x: jnp.asarray(x, jnp.float64).reshape(1)
+        values = [number(f(s.q, s.v, s.t, dynamics.p)) for f in self.stops]
         forces = none = _no_multipliers(dynamics), jnp.zeros(())
         # multipliers cost a factorization, which only conditions on them need, and gaps and
         # frictions while one of them is active
@@ -141,10 +143,11 @@ class Events(Record):
             # a switch that is already in that position waits for nothing; zero neither rises nor
             # falls
             waiting = controller_state[condition.switch] == condition.off
-            values.append(jnp.where(waiting, condition(s, dynamics.p, forces[0]), 0.0))
+            value = condition(s, dynamics.p, forces[0])
+            values.append(number(jnp.where(waiting, value, 0.0)))
         if self.loose:
             values += _loosening(self, flow, dynamics, s, forces, controller_state)
-        return jnp.stack([jnp.asarray(x, jnp.float64).reshape(()) for x in values])
+        return jnp.concatenate(values)
 
 
 @shared_code
@@ -177,40 +180,47 @@ def _loosening(events: Events, flow, dynamics: Dynamics, s: State, forces, modes
         open_value = _closing(dynamics, s, beyond)
         if beyond is not None:
             closed_value = jnp.maximum(closed_value, beyond)
-        values += list(jnp.where(closed, closed_value, open_value))
-    if flow.open:
-        return [*values, *(jnp.zeros(()) for _ in c.frictions)]
-    turning = any(x.in_space for x in c.frictions)
+        values.append(jnp.where(closed, closed_value, open_value))
+    if flow.open or not (groups := c.friction_groups):
+        return [*values, jnp.zeros(len(c.frictions))]
+    turning = any(x.in_space for x in groups)
     if turning:
         step_error = events.off_line * (mass.size(s.v) + jnp.sqrt(jnp.mean(jnp.abs(mass.diag()))))
         step_error = step_error * (0.0 if events.rtol is None else events.rtol)
-    # once for all of them, by the code of a step, which includes the reactions of sliding frictions
-    y, held = jnp.concatenate([s.q, s.v]), replace(flow, dynamics=dynamics, switched=None)
-    acceleration = held.rate(s.t, y)[len(s.q) :] if turning else None
-    for x in c.frictions:
-        mode = modes[switched[x.rows.start]]
-        limit = x.law.limit(dynamics.p, x.load(dynamics.p, multipliers))
-        over = length(multipliers[x.rows]) - limit - jnp.max(force_band[x.rows])
-        if x.in_space:
-            rates = dynamics.system.rate(s.q, s.v, s.t, dynamics.p), acceleration
-            slip, change = slip_and_rate(x.law, s, rates, dynamics.p)
-            left = jnp.where(slip @ change < 0, events.instant * length(change), 0.0)
-            arrives = jnp.where(direction_of(mode) != 0, left - length(slip), -1.0)
-            angle = straight_angle(mode)
-            along = jnp.stack([jnp.cos(angle), jnp.sin(angle)])
-            # friction may be the only force; a motion along a line is exact up to round-off
-            band = 10 * (jnp.max(force_band[x.rows]) + CONVERGED * jnp.abs(limit))
-            across, row = length(multipliers[x.rows]), jnp.max(size[x.rows])
-            off = jnp.where(across > band, _off_line(slip, change, across, limit, row), 0.0)
-            straight = jnp.maximum(off - row * step_error, -along @ slip)
-            arrives = jnp.where(mode <= STRAIGHT, straight, arrives)
-        else:
-            slip = x.law.sliding_velocity(s.q, s.v, s.t, dynamics.p)[0]
-            arrives = -direction_of(mode) * slip
+        # by the code of a step, which includes the reactions of sliding frictions
+        y, held = jnp.concatenate([s.q, s.v]), replace(flow, dynamics=dynamics, switched=None)
+        acceleration = held.rate(s.t, y)[len(s.q) :]
+        slips, changes = slips_and_rates(dynamics, s, acceleration)
+    else:
+        slips = changes = c.slips(s.q, s.v, s.t, dynamics.p)
+
+    limits = c.friction_limits(dynamics.p, c.friction_loads(dynamics.p, multipliers))
+
+    def in_line(mode, slip, *_):
+        return -direction_of(mode) * slip[0]
+
+    def in_space(mode, slip, change, force, limit, band, row):
+        left = jnp.where(slip @ change < 0, events.instant * length(change), 0.0)
+        arrives = jnp.where(direction_of(mode) != 0, left - length(slip), -1.0)
+        angle = straight_angle(mode)
+        along = jnp.stack([jnp.cos(angle), jnp.sin(angle)])
+        # friction may be the only force; a motion along a line is exact up to round-off
+        band = 10 * (band + CONVERGED * jnp.abs(limit))
+        off = jnp.where(force > band, _off_line(slip, change, force, limit, row), 0.0)
+        straight = jnp.maximum(off - row * step_error, -along @ slip)
+        return jnp.where(mode <= STRAIGHT, straight, arrives)
+
+    found = []
+    for x in groups:
+        mode, limit = modes[switched[x.rows[:, 0]]], limits[x.numbers]
+        force, band = length(multipliers[x.rows]), jnp.max(force_band[x.rows], axis=1)
+        arrives = jax.vmap(in_space if x.in_space else in_line)(
+            mode, slips[x.places], changes[x.places], force, limit, band, jnp.max(size[x.rows], 1)
+        )
         # it remains at its limit until another mode changes
         arrives = jnp.where(is_spent(mode), -1.0, arrives)
-        values.append(jnp.where(mode > HELD_OFF, over, arrives))
-    return values
+        found.append(jnp.where(mode > HELD_OFF, force - limit - band, arrives))
+    return [*values, in_order(groups, found)]
 
 
 def _no_multipliers(dynamics: Dynamics) -> Float[Array, " m"]:

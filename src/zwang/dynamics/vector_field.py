@@ -211,27 +211,24 @@ class ConstrainedVectorField(Record):
         """Return the upper limit of a step while friction in space slides (`towards_rest`) [s], or
         None.
         """
-        c = self.dynamics.constraints
-        if c.sliding is None or not any(x.in_space for x in c.frictions):
+        c, p = self.dynamics.constraints, self.dynamics.p
+        groups = [x for x in c.friction_groups if x.in_space]
+        if c.sliding is None or not groups:
             return None
-        s, scales = self.state(t, y), self.dynamics.scales
-        rates = self.split(self.rate(t, y))
+        (own,), s, scales = groups, self.state(t, y), self.dynamics.scales
+        acceleration = self.split(self.rate(t, y))[1]
         multipliers, _ = forces_at(self.dynamics, s)
-        longest = jnp.asarray(jnp.inf)
-        for x in c.frictions:
-            if x.in_space:
-                slip, change = slip_and_rate(x.law, s, rates, self.dynamics.p)
-                pace = length(change) / self.towards_rest
-                if scales is not None:
-                    limit = x.law.limit(self.dynamics.p, x.load(self.dynamics.p, multipliers))
-                    pull = jnp.abs(limit) * jnp.max(scales.row_length[x.indices]) ** 2
-                    pace = jnp.maximum(pace, pull / self.follows)
-                turns = (c.sliding[x.rows.start] != 0) & (pace > 0)
-                turns = turns & ~gives_all(c.sliding[x.indices])
-                turns = turns if c.on is None else turns & ~c.on[x.rows.start]
-                within = length(slip) / jnp.where(turns, pace, 1.0)
-                longest = jnp.minimum(longest, jnp.where(turns, within, jnp.inf))
-        return longest
+        slips, changes = (x[own.places] for x in slips_and_rates(self.dynamics, s, acceleration))
+        pace = length(changes) / self.towards_rest
+        if scales is not None:
+            limits = c.friction_limits(p, c.friction_loads(p, multipliers))[own.numbers]
+            pull = jnp.abs(limits) * jnp.max(scales.row_length[own.rows], axis=1) ** 2
+            pace = jnp.maximum(pace, pull / self.follows)
+        sliding, first = c.sliding[own.rows], own.rows[:, 0]
+        turns = (sliding[:, 0] != 0) & (pace > 0) & ~gives_all(sliding)
+        turns = turns if c.on is None else turns & ~c.on[first]
+        within = length(slips) / jnp.where(turns, pace, 1.0)
+        return jnp.min(jnp.where(turns, within, jnp.inf))
 
     def missed(self, t, y) -> Float[Array, ""]:
         """Return the relative part of A outside the structure that the run uses."""
@@ -373,7 +370,8 @@ def _multipliers(dynamics: Dynamics, eq) -> Array:
     return dynamics.reaction(eq, eq.multipliers).multipliers if dynamics.rough else eq.multipliers
 
 
-def slip_and_rate(law, s: State, rates: tuple, p) -> tuple:
-    """Return a sliding velocity and its rate from q̇ and v̇."""
-    along = (*rates, jnp.ones_like(s.t))
-    return jax.jvp(lambda q, v, t: law.sliding_velocity(q, v, t, p), (s.q, s.v, s.t), along)
+def slips_and_rates(dynamics: Dynamics, s: State, acceleration: Array) -> tuple[Array, Array]:
+    """Return the sliding velocities of all dry frictions, and their rates from v̇."""
+    p, c = dynamics.p, dynamics.constraints
+    along = (dynamics.system.rate(s.q, s.v, s.t, p), acceleration, jnp.ones_like(s.t))
+    return jax.jvp(lambda q, v, t: c.slips(q, v, t, p), (s.q, s.v, s.t), along)

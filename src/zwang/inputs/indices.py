@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import jax
 import numpy as np
@@ -105,7 +106,18 @@ def _opened(program, inputs: list, found: list) -> list:
     consts = [_constant(x) for x in getattr(program, "consts", ())]
     # Only the constants of a loop are passed on; its carried values are unknown.
     inputs = [*inputs, *[None] * (len(jaxpr.invars) - len(inputs))]
-    return _interpreted(jaxpr, consts, inputs, found)
+    if any(x is not None for x in inputs):
+        return _interpreted(jaxpr, consts, inputs, found)
+    # programs of many constraints call one inner program
+    if (known := _OPENED.get(jaxpr)) is None:
+        own: list[tuple[int, int]] = []
+        known = _OPENED[jaxpr] = _interpreted(jaxpr, consts, inputs, own), own
+    found += known[1]
+    return known[0]
+
+
+_OPENED: WeakKeyDictionary[Any, tuple[list, list[tuple[int, int]]]] = WeakKeyDictionary()
+"""Results of inner programs without known operands, and their indices beyond the end."""
 
 
 def _judge(eqn, given: list, found: list) -> None:

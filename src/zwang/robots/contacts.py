@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -24,7 +25,7 @@ from zwang.bodies.body import entry
 from zwang.bodies.contact import known_pair, rows_of, touch
 from zwang.bodies.features import Touch, join
 from zwang.bodies.shape import Shape
-from zwang.compile.hints import traced_once
+from zwang.compile.hints import shared_code
 from zwang.equations.constraint import AbstractConstraint, DryFriction, Inequality
 from zwang.errors import ModelError
 from zwang.inputs.suggestions import did_you_mean
@@ -52,13 +53,6 @@ class OnGround(NamedTuple):
     frame: np.ndarray
     shape: Shape
     names: tuple[str, ...]
-
-    def rows(self, pose: Array, height: float) -> Touch:
-        """Its rows, in axes of the ground, where its body has a pose."""
-        at = pose @ self.frame
-        place = at[:3, 3] - jnp.array([0.0, 0.0, height])
-        kinds, sizes = (FLOOR, self.shape.kind), (jnp.zeros(0), jnp.asarray(self.shape.size))
-        return touch(kinds, sizes, place, at[:3, :3])
 
 
 def on_ground_of(made: Description) -> tuple[list[OnGround], list[str]]:
@@ -190,11 +184,9 @@ def _on_ground(
     names = [name for x in shapes for name in x.names]
 
     # of all rows at once, as programs trace it once for all of their frictions
-    @partial(traced_once, always=True)
+    @partial(shared_code, always=True)
     def rows(q, p) -> Touch:
-        poses = tree.poses(q, p)
-        each = (x.rows(poses[i], height) for x, i in zip(shapes, bodies, strict=True))
-        return join(*each)
+        return _rows_of(shapes, tree.poses(q, p)[np.array(bodies)], height)
 
     found: list[AbstractConstraint] = [
         Inequality(
@@ -210,7 +202,7 @@ def _on_ground(
         return found
     owners = np.repeat(bodies, [len(x.names) for x in shapes])
 
-    @partial(traced_once, always=True)
+    @partial(shared_code, always=True)
     def slips(q, v, p):
         moves, lowest = tree.twists(q, v, p)[owners], rows(q, p).place
         lowest = lowest + jnp.array([0.0, 0.0, height])
@@ -222,6 +214,27 @@ def _on_ground(
         for row, name in enumerate(names)
     ]
     return found
+
+
+def _rows_of(shapes: list[OnGround], poses: Array, height: float) -> Touch:
+    """Return the rows of all shapes, in axes of the ground, from the poses of their bodies. Shapes
+    of one kind are computed together, as programs would otherwise grow with their number.
+    """
+    kinds: dict[str, list[int]] = {}
+    for k, x in enumerate(shapes):
+        kinds.setdefault(x.shape.kind, []).append(k)
+    counts = np.array([len(x.names) for x in shapes])
+    first, found, order = np.cumsum(counts) - counts, [], []
+    for kind, own in kinds.items():
+        at = poses[np.array(own)] @ np.stack([shapes[k].frame for k in own])
+        place = at[:, :3, 3] - jnp.array([0.0, 0.0, height])
+        sizes = jnp.asarray(np.stack([np.asarray(shapes[k].shape.size, float) for k in own]))
+        of_one = lambda size, *at, kind=kind: touch((FLOOR, kind), (jnp.zeros(0), size), *at)
+        each = jax.vmap(of_one)(sizes, place, at[:, :3, :3])
+        found.append(Touch(*(x.reshape(-1, *x.shape[2:]) for x in each)))
+        order += [first[k] + np.arange(counts[k]) for k in own]
+    order = np.argsort(np.concatenate(order))
+    return Touch(*(x[order] for x in join(*found)))
 
 
 def left_out(made: Description, asked: LettingGo) -> list[str]:

@@ -162,6 +162,9 @@ class Contacts:
         # opens it
         self._refuse_driven(problem, shut & (fixed := problem.held_anyway(self.gaps)), slow)
         shut &= ~fixed
+        opens = lambda: problem.psi[self.gaps] > slow[self.gaps]
+        # opening from below zero, a gap whose event occurs would have it again after each step
+        below = (np.zeros(n, bool) if fired is None else fired[:n]) & shut & ~was_shut & opens()
         impact = self._collide(problem, v, t, shut, slow, place)
         if impact is not None:
             after = impact.v
@@ -171,8 +174,9 @@ class Contacts:
         staying = shut & (np.abs(problem.psi[self.gaps]) <= slow[self.gaps])
         # a gap that opens again is left as accurate as its instant: closing it exactly would lift
         # it
-        if np.any(staying & ~was_shut):
-            q = self._placed(flow, modes, staying, host_state(q, after, t))
+        below &= opens()
+        if np.any((staying & ~was_shut) | below):
+            q = self._placed(flow, modes, staying | below, host_state(q, after, t))
             problem = self.problem(flow, modes, host_state(q, after, t))
         arrived, over = np.zeros(len(before), bool), []
         for k, x in enumerate(self.frictions, start=n):

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from zwang.algebra.cholesky import SMALL, Cholesky, Inverse, gram, pairs, product
-from zwang.algebra.lapack import singular_values
+from zwang.algebra.lapack import qr, singular_values
 from zwang.algebra.pseudoinverse.base import (
     VOLUME_DAMPING,
     AbstractFactor,
@@ -18,6 +18,7 @@ from zwang.algebra.pseudoinverse.base import (
 )
 from zwang.algebra.pseudoinverse.certificate import (
     SOLVED_ROUND_OFF,
+    Certified,
     adjoint,
     certified_gradients,
     least_singular_value,
@@ -70,15 +71,7 @@ class ProximalFactor(AbstractFactor):
         return self.within(self.sweep(self.C @ x))
 
     def certified(self, C, r, terms):
-        found = certified_gradients(C, r, terms, self.damped.solve)
-        least = self.within(found.multipliers)
-        # for nearly parallel rows, the filter, whose limit is √μ, removes needed components
-        size = jnp.linalg.norm(found.solution)
-        # the component of λ that is removed as part of the null space of Cᵀ may change `Cᵀλ` by at
-        # most `AGREEMENT` of it, or by the round-off of the terms if `Cᵀλ` itself is such round-off
-        allowed = jnp.maximum(AGREEMENT * size, SOLVED_ROUND_OFF * jnp.max(terms, initial=0.0))
-        kept = jnp.linalg.norm(adjoint(C, least) - found.solution) <= allowed
-        return replace(found, multipliers=jnp.where(kept, least, found.multipliers))
+        return _least_norm(self, certified_gradients(C, r, terms, self.damped.solve), C, terms)
 
     def least_singular_value(self, C):
         return least_singular_value(C, self.damped.solve)
@@ -104,6 +97,67 @@ class ProximalFactor(AbstractFactor):
         return jax.vmap(lambda unit: self.solve(self.within(unit)), out_axes=1)(
             jnp.eye(len(self.gram))
         )
+
+
+class TallFactor(AbstractFactor):
+    """A C with many more rows than columns, `C = Q R`: the factor of R, whose rows are as many as
+    the columns. The work grows with the number of rows, not with its cube.
+
+    The shorter `(Cᵀ C + μ I)⁻¹ Cᵀ` would magnify round-off by 1/μ along motions that no row
+    concerns.
+    """
+
+    Q: Float[Array, "m n"]
+    inner: ProximalFactor
+
+    def _precondition(self, y: Float[Array, " m"]) -> Float[Array, " m"]:
+        """Return `(C Cᵀ + μ I)⁻¹ y` without its component outside the range of Q."""
+        return self.Q @ self.inner.damped.solve(self.Q.T @ y)
+
+    def within(self, r):
+        return self.Q @ self.inner.within(self.Q.T @ r)
+
+    def solve(self, r):
+        return self.inner.solve(self.Q.T @ r)
+
+    def estimate(self, r):
+        return self.inner.estimate(self.Q.T @ r)
+
+    def refine(self, r, size, estimated):
+        return self.inner.refine(self.Q.T @ r, size, estimated)
+
+    def solve_transpose(self, x):
+        return self.Q @ self.inner.solve_transpose(x)
+
+    def certified(self, C, r, terms):
+        return _least_norm(self, certified_gradients(C, r, terms, self._precondition), C, terms)
+
+    def least_singular_value(self, C):
+        return least_singular_value(C, self._precondition)
+
+    def rank(self):
+        return self.inner.rank()
+
+    def log_det(self, C):
+        m, n = C.shape
+        return self.inner.log_det(C) + (m - n) * jnp.log(self.inner.mu)
+
+    def matrix(self):
+        return self.inner.matrix() @ self.Q.T
+
+
+def _least_norm(
+    factor: AbstractFactor, found: Certified, C: Float[Array, "m n"], terms: Float[Array, " m"]
+) -> Certified:
+    """Return a certified solution with multipliers of least norm, where they are still those of the
+    solution: for nearly parallel rows the filter, whose limit is √μ, removes needed components.
+    """
+    least, size = factor.within(found.multipliers), jnp.linalg.norm(found.solution)
+    # the component of λ that is removed as part of the null space of Cᵀ may change `Cᵀλ` by at most
+    # `AGREEMENT` of it, or by the round-off of the terms if `Cᵀλ` itself is such round-off
+    allowed = jnp.maximum(AGREEMENT * size, SOLVED_ROUND_OFF * jnp.max(terms, initial=0.0))
+    kept = jnp.linalg.norm(adjoint(C, least) - found.solution) <= allowed
+    return replace(found, multipliers=jnp.where(kept, least, found.multipliers))
 
 
 @traced_once
@@ -180,8 +234,16 @@ class Proximal(AbstractPseudoinverse):
         # without the barrier the compiler recomputes C, including divisions, for every entry of C
         # Cᵀ
         C = jax.lax.optimization_barrier(refuse_squares(C))
-        G = gram(C, self.pairs)
-        mu = self.damping * jnp.max(jnp.diag(G), initial=LEAST_ROW)
+        m, n = C.shape
+        if m <= max(SMALL, 2 * n):
+            G = gram(C, self.pairs)
+            return self._factored(C, G, jnp.max(jnp.diag(G), initial=LEAST_ROW))
+        Q, R = qr(C)
+        longest = jnp.max(jnp.sum(C * C, axis=1), initial=LEAST_ROW)
+        return TallFactor(Q, self._factored(R, gram(R), longest))
+
+    def _factored(self, C, G, longest: Float[Array, ""]) -> ProximalFactor:
+        mu = self.damping * longest
         damped = Inverse(G + mu * jnp.eye(len(G)))
         return ProximalFactor(C, G, damped, mu, self.sweeps, self.rank_threshold)
 

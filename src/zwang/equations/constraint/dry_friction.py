@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from zwang.equations.constraint.base import AbstractConstraint, number_of
 from zwang.equations.constraint.level import FRICTION, AbstractLevel
@@ -131,25 +131,97 @@ class DryFriction(AbstractConstraint):
         """Return μ at a sliding speed."""
         return self.kinetic(speed, p) if callable(self.kinetic) else number_of(self.kinetic, p)
 
-    def sliding_force(self, q, v, t, p, load, direction, straight) -> Float[Array, " nv"]:
-        """Return `−μ N (∂s/∂v)ᵀ s/|s|`. For sliding along a fixed direction, `direction` takes the
-        place of s/|s|, because s may change its sign while its zero is searched for. A direction of
-        length two denotes friction at its limit without sliding, with the force `−μ₀ N`.
-        """
-        s, pull = jax.vjp(lambda v: self.sliding_velocity(q, v, t, p), v)
-        spent = gives_all(direction)
-        along = direction if s.shape == (1,) else jnp.where(straight, direction, sliding(s, 0.0))
-        along = jnp.where(spent, direction / 2, along)
-        mu = self.kinetic_coefficient(length(s), p)
-        mu = jnp.where(spent, number_of(self.static, p), mu)
-        return -mu * load * pull(along)[0]
+
+class Friction(NamedTuple):
+    """Dry friction with the rows that it depends on.
+
+    Attributes:
+        rows: its one or two rows.
+        loaded: rows of the constraint whose force is the load; None if the load is given directly.
+        law: the constraint.
+    """
+
+    rows: slice
+    loaded: slice | None
+    law: DryFriction
+
+    @property
+    def indices(self) -> np.ndarray:
+        return np.arange(self.rows.start, self.rows.stop)
+
+    @property
+    def in_space(self) -> bool:
+        """True if it slides in a plane and not along a line."""
+        return self.rows.stop - self.rows.start == 2
+
+    def load(self, p, multipliers: Float[Array, " m"]) -> Float[Array, ""]:
+        """N."""
+        return self.law.normal_load(p, None if self.loaded is None else multipliers[self.loaded])
+
+    @property
+    def load_row(self) -> int | None:
+        """The row whose force is the load, or None unless it is a single one."""
+        if self.loaded is None or self.law.load_rows or self.loaded.stop - self.loaded.start > 1:
+            return None
+        return self.loaded.start
 
 
-def gives_all(direction: Float[Array, " tangents"]) -> Bool[Array, ""]:
+class FrictionGroup(NamedTuple):
+    """Dry frictions with the same number of rows.
+
+    Attributes:
+        numbers: of the frictions among all, shape (k,).
+        rows: their rows, shape (k, 1 or 2).
+        places: of their components in `Constraints.slips`, shape (k, 1 or 2).
+    """
+
+    numbers: Int[np.ndarray, " k"]
+    rows: Int[np.ndarray, "k width"]
+    places: Int[np.ndarray, "k width"]
+
+    @property
+    def in_space(self) -> bool:
+        """True if they slide in a plane and not along a line."""
+        return self.rows.shape[1] == 2
+
+
+def in_order(groups: Sequence[FrictionGroup], found: Sequence[Array]) -> Array:
+    """Return the values of all frictions in their order, from those of each group."""
+    order = np.argsort(np.concatenate([x.numbers for x in groups]))
+    return jnp.concatenate(found)[order]
+
+
+def sliding_direction(
+    direction: Float[Array, " tangents"], slip: Float[Array, " tangents"], straight: Bool[Array, ""]
+) -> Float[Array, " tangents"]:
+    """Return s/|s| of one friction. For sliding along a fixed direction, this `direction` takes the
+    place of s/|s|, because s may change its sign while its zero is searched for. A direction of
+    length two denotes friction at its limit without sliding.
+    """
+    along = direction
+    if slip.shape != (1,):
+        along = jnp.where(straight, direction, sliding(slip, 0.0))
+    return jnp.where(gives_all(direction), direction / 2, along)
+
+
+def coefficients(
+    given: Sequence[float | str | Callable], p, speeds: Float[Array, " k"] | None = None
+) -> Float[Array, " k"]:
+    """Return the coefficients of several frictions; those of sliding may depend on the speed."""
+    found = [
+        x(speeds[k], p) if speeds is not None and callable(x) else number_of(x, p)
+        for k, x in enumerate(given)
+    ]
+    if all(isinstance(x, (int, float)) for x in found):
+        return jnp.asarray(np.array(found, float))
+    return jnp.stack([jnp.asarray(x, float) for x in found])
+
+
+def gives_all(direction: Float[Array, "... tangents"]) -> Bool[Array, "..."]:
     """Return whether a direction denotes friction at its limit without sliding. Such a direction
     has length 2; that of sliding has length 1, or √2 if the direction of sliding changes.
     """
-    return jnp.sum(direction**2) > 3
+    return jnp.sum(direction**2, axis=-1) > 3
 
 
 def _given(value: float | str | Callable, name: str, call: str) -> float | str | Callable:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -24,10 +23,19 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from zwang.equations.constraint.base import AbstractConstraint
-from zwang.equations.constraint.dry_friction import DryFriction, gives_all
+from zwang.equations.constraint.dry_friction import (
+    DryFriction,
+    Friction,
+    FrictionGroup,
+    coefficients,
+    gives_all,
+    in_order,
+    sliding_direction,
+)
 from zwang.equations.constraint.inequality import Inequality
 from zwang.equations.constraint.jacobian import Entries, jacobian
 from zwang.equations.constraint.level import AbstractLevel, Cone, rows_of
+from zwang.equations.constraint.nonideal import length
 from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.inputs.suggestions import did_you_mean
@@ -180,19 +188,61 @@ class Constraints(Record):
             if isinstance(c, DryFriction)
         ]
 
-    def sliding_pulls(self, q, v, t, p) -> dict[str, Float[Array, " nv"]]:
-        """Return the force per unit of load of each dry friction that slides or is at its limit, by
-        name.
+    @property
+    def friction_groups(self) -> list[FrictionGroup]:
+        """All dry frictions, those with one row and those with two."""
+        frictions, found = self.frictions, []
+        first = np.cumsum([0, *(len(x.indices) for x in frictions)])
+        for width in (1, 2):
+            own = [k for k, x in enumerate(frictions) if len(x.indices) == width]
+            if own:
+                rows = np.stack([frictions[k].indices for k in own])
+                found.append(
+                    FrictionGroup(np.array(own), rows, first[own, None] + np.arange(width))
+                )
+        return found
+
+    def slips(self, q, v, t, p) -> Float[Array, " tangents"]:
+        """Return the sliding velocities of all dry frictions, one after another."""
+        return jnp.concatenate([x.law.sliding_velocity(q, v, t, p) for x in self.frictions])
+
+    def sliding_pulls(self, q, v, t, p) -> Float[Array, "frictions nv"]:
+        """Return the force per unit of load of each dry friction that slides or is at its limit,
+        `−μ (∂s/∂v)ᵀ s/|s|`, zero for all others; no rows without sliding.
         """
-        pulls: dict[str, Float[Array, " nv"]] = {}
-        if (sliding := self.sliding) is None:
-            return pulls
-        for x in self.frictions:
-            direction = sliding[x.indices]
-            straight = False if self.on is None else self.on[x.rows.start]
-            pull = x.law.sliding_force(q, v, t, p, 1.0, direction, straight)
-            pulls[x.law.name] = jnp.where(jnp.any(direction != 0), pull, 0.0)
-        return pulls
+        sliding, groups, nv = self.sliding, self.friction_groups, self.system.nv
+        if sliding is None or not groups:
+            return jnp.zeros((0, nv))
+        slips = lambda v: [self.slips(q, v, t, p)] * 2
+        tangents = sum(x.rows.size for x in groups)
+        S, s = (jax.jacrev if tangents <= nv else jax.jacfwd)(slips, has_aux=True)(v)
+        found = []
+        for x in groups:
+            direction, slip = sliding[x.rows], s[x.places]
+            straight = jnp.zeros(len(slip), bool) if self.on is None else self.on[x.rows[:, 0]]
+            along = jax.vmap(sliding_direction)(direction, slip, straight)
+            laws = [self.frictions[k].law for k in x.numbers]
+            kinetic = coefficients([y.kinetic for y in laws], p, length(slip))
+            static = coefficients([y.static for y in laws], p)
+            mu = jnp.where(gives_all(direction), static, kinetic)
+            pull = -mu[:, None] * jnp.einsum("kw,kwn->kn", along, S[x.places])
+            found.append(jnp.where(jnp.any(direction != 0, axis=1)[:, None], pull, 0.0))
+        return in_order(groups, found)
+
+    def friction_loads(self, p, multipliers: Float[Array, " m"]) -> Float[Array, " frictions"]:
+        """Return N of all dry frictions."""
+        frictions = self.frictions
+        one = [k for k, x in enumerate(frictions) if x.load_row is not None]
+        other = [k for k in range(len(frictions)) if k not in {*one}]
+        rows = np.array([frictions[k].load_row for k in one], int)
+        single = length(multipliers[rows][:, None])
+        rest = [frictions[k].load(p, multipliers) for k in other]
+        found = jnp.concatenate([single, *(jnp.asarray(x, float).reshape(1) for x in rest)])
+        return found[np.argsort([*one, *other])]
+
+    def friction_limits(self, p, loads: Float[Array, " frictions"]) -> Float[Array, " frictions"]:
+        """Return the largest force of sticking of all dry frictions, `μ₀ N`."""
+        return coefficients([x.law.static for x in self.frictions], p) * loads
 
     def ideal_forces(
         self, c: AbstractConstraint, A, multipliers: Float[Array, " m"]
@@ -316,14 +366,16 @@ class Constraints(Record):
         """
         if (on := self.on) is None:
             return x
-        sliding = self.sliding
         x = jnp.where(on[rows].reshape(-1, *[1] * (x.ndim - 1)), x, 0.0)
-        for friction in self.frictions if sliding is not None else ():
-            if friction.in_space and len(own := np.flatnonzero(np.isin(rows, friction.indices))):
-                assert sliding is not None
-                along = jnp.where(on[friction.indices], sliding[friction.indices], 0.0)
-                along = jnp.where(gives_all(along), along / 2, along)
-                x = x.at[own].add(-jnp.tensordot(along, along @ x[own], axes=0))
+        if (sliding := self.sliding) is None:
+            return x
+        for group in self.friction_groups:
+            if group.in_space and len(own := group.rows[np.isin(group.rows[:, 0], rows)]):
+                along = jnp.where(on[own], sliding[own], 0.0)
+                along = jnp.where(gives_all(along)[:, None], along / 2, along)
+                places = np.searchsorted(rows, own)
+                part = jnp.einsum("kw,kw...->k...", along, x[places])
+                x = x.at[places].add(-jnp.einsum("kw,k...->kw...", along, part))
         return x
 
     def _stack(self, differentiated, outright):
@@ -331,30 +383,3 @@ class Constraints(Record):
             return differentiated
         order = np.argsort(np.concatenate([self.velocity_rows, self.outright_rows]))
         return jnp.concatenate([differentiated, *outright])[order]
-
-
-class Friction(NamedTuple):
-    """Dry friction with the rows that it depends on.
-
-    Attributes:
-        rows: its one or two rows.
-        loaded: rows of the constraint whose force is the load; None if the load is given directly.
-        law: the constraint.
-    """
-
-    rows: slice
-    loaded: slice | None
-    law: DryFriction
-
-    @property
-    def indices(self) -> np.ndarray:
-        return np.arange(self.rows.start, self.rows.stop)
-
-    @property
-    def in_space(self) -> bool:
-        """True if it slides in a plane and not along a line."""
-        return self.rows.stop - self.rows.start == 2
-
-    def load(self, p, multipliers: Float[Array, " m"]) -> Float[Array, ""]:
-        """N."""
-        return self.law.normal_load(p, None if self.loaded is None else multipliers[self.loaded])
