@@ -9,7 +9,6 @@ import pytest
 import zwang as zw
 from tests.servo.models import closed, distance_servo, two_masses
 from zwang import gallery
-from zwang.simulation.results import Run
 from zwang.simulation.results.energy import energy_of
 
 
@@ -123,19 +122,6 @@ def test_a_lost_energy_is_warned_of_however_small_the_oscillation():
     coarse = {"step": 0.5, "samples": 5, "integrator": zw.methods.Tsit5()}
     run = zw.simulate(zw.Model(system, [rod]), start, [0.0, 0.0], duration=2.0, **coarse)
     assert run.warnings[0].startswith("the energy should stay as it is but changes by ")
-
-
-def test_a_warning_known_when_the_run_is_made_comes_first(limited):
-    run = Run(
-        limited.model,
-        limited.flow,
-        limited.steps,
-        limited.times,
-        limited.result,
-        limited.attrs,
-        warnings=["the accuracy is 1e-3, above rtol."],
-    )
-    assert run.warnings == ("the accuracy is 1e-3, above rtol.", *limited.warnings)
 
 
 def test_rows_that_nearly_repeat_each_other_are_warned_of_with_the_accuracy_that_is_left():

@@ -1,4 +1,4 @@
-// Gaps and dry frictions: bands over time below the slider, and the forces of contacts in their cones.
+// Gaps and frictions: bands over time below the slider, and forces of contacts in their cones.
 "use strict";
 // a row for each gap and friction: thick where it is closed or sticks, thin where it slides, and a
 // stroke for each impulse

@@ -26,13 +26,12 @@ def live(run: Run, scene: Scene) -> dict[str, Any]:
 
     Raises:
         ModelError: if a model cannot be simulated in a browser, its scene cannot be traced, or the
-            run has switches, no projection, or parameters other than those of its model.
+            run has switches, a loop, no projection, or parameters other than those of its model.
     """
-    if run.flow.switched is not None and not run.model.constraints.loose:
-        raise ModelError(
-            f"{run.name}: its constraints are switched by conditions of the run, which a page does "
-            "not compute."
-        )
+    switched = run.flow.switched is not None and not run.model.constraints.loose
+    if switched or run.flow.sampler is not None:
+        what = "constraints are switched" if switched else "control is sampled"
+        raise ModelError(f"{run.name}: its {what} by the run, which a page does not compute.")
     if not run.flow.drift.projects:
         raise ModelError(
             f"{run.name}: its run is not projected onto the constraints, which every step of a "
