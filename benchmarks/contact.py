@@ -1,16 +1,19 @@
-"""What constraints that may let go cost: a run in which none acts beside one without them, and an
-acceleration with twenty closed contacts beside a free one.
+"""What constraints that may let go cost: a run in which none acts beside one without them, an
+acceleration with twenty closed contacts beside a free one, and programs of many sliding contacts.
 """
 
 from __future__ import annotations
 
+import tempfile
 import time
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
 
 import zwang as zw
 from benchmarks.timing import accelerations, wait_until_optimized
+from zwang.dynamics.evaluation import EvaluationSize, evaluation_size
 from zwang.equations.state import host_state
 
 REPEATS = 15
@@ -20,6 +23,8 @@ LENGTHS = 20.0, 200.0
 COUNT = 2000
 """Accelerations in one compiled loop."""
 CONTACTS = 20
+FEET = 20, 64, 300
+"""Numbers of feet of a plate that slides on the ground."""
 
 
 def run() -> dict:
@@ -33,6 +38,10 @@ def run() -> dict:
         )
     closed = closed_contacts()
     print(f"{CONTACTS} closed contacts: {closed:.2f} of the time of a free acceleration")
+    for feet in FEET:
+        size = sliding_contacts(feet)
+        found[f"instructions, {feet} sliding contacts"] = size.instructions
+        print(f"{feet} sliding contacts of one body: {size}")
     return {**found, "closed contacts": closed}
 
 
@@ -77,3 +86,23 @@ def closed_contacts() -> float:
     times = np.array([[call(COUNT) for call in measured] for _ in range(REPEATS)])
     free, closed = np.min(times, axis=0)
     return float(closed / free)
+
+
+def sliding_contacts(count: int) -> EvaluationSize:
+    """Size of an acceleration of a plate on feet that slide in turning directions."""
+    feet = np.random.default_rng(3).uniform(-1, 1, (count, 2))
+    shapes = "".join(
+        f'<geom type="sphere" size="0.02" pos="{x:.6f} {y:.6f} -0.05"/>' for x, y in feet
+    )
+    text = f"""<mujoco><worldbody><body name="plate" pos="0 0 0.07"><freejoint/>
+      <inertial pos="0 0 0" mass="1" diaginertia="0.4 0.3 0.6"/>{shapes}
+      </body></worldbody></mujoco>"""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "plate.xml"
+        path.write_text(text)
+        model = zw.robot(path).with_contacts(ground=0.0, grip=0.5).model
+    dynamics, gaps = model.dynamics(lets_go=True), model.constraints.one_sided_rows
+    closed = np.isin(np.arange(model.constraints.m), gaps)
+    sliding = dynamics.with_rows(closed, sliding=np.where(closed, 0.0, -1.0))
+    q, v = np.array([0, 0, 0.07, 1, 0, 0, 0]), np.array([0.3, 0.1, 0, 0, 0, 0.2])
+    return evaluation_size(sliding, host_state(q, v, 0.0))

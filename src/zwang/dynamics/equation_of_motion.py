@@ -376,8 +376,9 @@ class Dynamics(Record):
             return ideal - gauss.multipliers(gauss.A @ eq.mass.solve(c))
 
         def gains(rows):
-            # A⊕ = M⁻¹Aᵀ(A M⁻¹Aᵀ)⁺
-            return over_rows(gauss.correct_any)(jnp.eye(len(ideal))[rows])
+            # A⊕ = M⁻¹Aᵀ(A M⁻¹Aᵀ)⁺, each column from a unit residual that is not a stored row
+            unit = lambda row: jnp.asarray(jnp.arange(len(ideal)) == row, ideal.dtype)
+            return over_rows(lambda row: gauss.correct_any(unit(row)))(jnp.asarray(rows))
 
         # computed once, and not at each step of the iteration and for each of its derivatives
         given = self.pulls(eq.state) if pulls is None else pulls

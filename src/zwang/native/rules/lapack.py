@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import DTypeLike
 
-from zwang.native.arrays import Elements, Memory, fill, new_memory, scalars
+from zwang.native import functions
+from zwang.native.arrays import Elements, Memory, Scalars, fill, new_memory, scalars
 from zwang.native.builder import Builder
 from zwang.native.errors import NotNativeError
 from zwang.native.instructions import Operand
@@ -223,6 +224,8 @@ def orthogonal(call: Call) -> list:
     def of_one(where: tuple) -> list:
         if not k:
             raise NotNativeError("QR factors of an empty matrix")
+        if not b.rolls and width == n:  # C and WebAssembly code cannot call LAPACK
+            return _reflected(b, scalars(b, part(call.inputs[0], where)))
         A, info = _transposed_copy(call, where, max(n, width), m), _room(b, WHOLE, 1)
         tau, size = _room(b, DOUBLE, k), 64 * max(m, n)
         work = _room(b, DOUBLE, size)
@@ -239,6 +242,36 @@ def orthogonal(call: Call) -> list:
         return [checked(b, info, columns), upper]
 
     return _stacked(call, of_one)
+
+
+def _reflected(b: Builder, A: Scalars) -> list:
+    """Q and R of the thin factorization by Householder's reflections `I − 2 v vᵀ / vᵀv`."""
+    t, (m, n) = "double", A.shape
+    R, Q = A.copy(), np.eye(m, n).astype(object)
+    dot = lambda x, y: b.dot(t, x.tolist(), y.tolist())
+    reflections = []
+
+    def reflect(matrix: Scalars, j: int, first: int) -> None:
+        v, factor = reflections[j]
+        for c in range(first, n):
+            size = b.multiply(t, factor, dot(v, matrix[j:, c]))
+            for i, x in enumerate(v, start=j):
+                matrix[i, c] = b.subtract(t, matrix[i, c], b.multiply(t, size, x))
+
+    for j in range(n):
+        v = R[j:, j].copy()
+        length = functions.intrinsic(b, t, "sqrt", dot(v, v))
+        positive = b.compare("ogt", t, v[0], 0.0, operator.gt)
+        v[0] = b.add(t, v[0], b.select(t, positive, length, b.negative(t, length)))
+        square = dot(v, v)
+        moves = b.compare("ogt", t, square, 0.0, operator.gt)
+        factor = b.select(t, moves, b.divide(t, 2.0, b.select(t, moves, square, 1.0)), 0.0)
+        reflections.append((v, factor))
+        reflect(R, j, j)
+        R[j + 1 :, j] = 0.0
+    for j in reversed(range(n)):
+        reflect(Q, j, j)
+    return [Q, R[:n]]
 
 
 def _transposed_copy(call: Call, where: tuple, rows: int, columns: int) -> Memory:
