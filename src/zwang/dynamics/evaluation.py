@@ -230,6 +230,8 @@ PROJECTION = Projection()
 """One object for all evaluations without a drift, because the cache compares identities."""
 _BOUND: Recent[tuple[Dynamics, AbstractDrift, _Remembered]] = Recent(most=8)
 """Cache by the identities of the dynamics and the drift, which are kept alive for this reason."""
+_MOVES: Recent[tuple[System, PyTree, BoundProgram]] = Recent(most=8)
+"""Cache of bound `move` by the identities of the system and its parameters."""
 
 
 def evaluate(dynamics: Dynamics, s: State, drift: AbstractDrift | None = None) -> ModelEvaluation:
@@ -303,8 +305,12 @@ def moved(dynamics: Dynamics, q, dq, t) -> np.ndarray:
     # if velocities are the rates of coordinates, a sum needs no compiled program
     if system.velocity_map is None and system.retract is None:
         return q + dq
-    given = q, dq, np.float64(t)
-    return np.asarray(BoundProgram(move, (system, dynamics.p), given)(*given))
+    given, key = (q, dq, np.float64(t)), (id(system), id(dynamics.p))
+    known = _MOVES.get(key)
+    if known is None or known[0] is not system or known[1] is not dynamics.p:
+        bound = BoundProgram(move, (system, dynamics.p), given)
+        _MOVES.put(key, known := (system, dynamics.p, bound))
+    return np.asarray(known[2](*given))
 
 
 def move(system: System, p, q, dq, t):

@@ -6,7 +6,6 @@ import abc
 import dataclasses
 import operator
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -43,19 +42,10 @@ from zwang.objects.by_identity import ByIdentity
 from zwang.objects.display import present
 from zwang.objects.record import Record, field, replace
 
-
-class _Known(NamedTuple):
-    """Cached equation of motion of a model, its parameters at that time (leaves and structure), and
-    whether a constraint may become inactive.
-    """
-
-    leaves: list
-    tree: object
-    loose: bool
-    dynamics: Dynamics
-
-
-_DYNAMICS: ByIdentity[_Known] = ByIdentity()
+_PARAMETERS: ByIdentity[tuple[list, object, PyTree]] = ByIdentity()
+"""Packed parameters of a model, and the leaves and structure of `params` they are made of."""
+_DYNAMICS: ByIdentity[Dynamics] = ByIdentity()
+"""Equation of motion of a model with its own parameters and the default methods."""
 IDLE: ByIdentity[tuple[str, ...]] = ByIdentity()
 """Constraints of a model that are declared as inactive at the start of a motion."""
 ASSIGNED = (int, float, complex, str, bytes, np.ndarray)
@@ -178,11 +168,10 @@ class Model(Record):
         """
         # cached, because callers need it at every instant, and it takes a fifth of the time of one
         plain = params is pseudoinverse is formulation is None and not implicit
+        p = self._own_parameters() if params is None else _copied(self.parameters(params))
         known = _DYNAMICS.get(self) if plain else None
-        if known is not None and (lets_go or not known.loose):
-            leaves, tree = jax.tree_util.tree_flatten(self.params)
-            if tree == known.tree and all(map(operator.is_, leaves, known.leaves)):
-                return known.dynamics
+        if known is not None and known.p is p and (lets_go or not known.constraints.loose):
+            return known
         if not lets_go:
             refuse_letting_go(self)
         if not lets_go and (idle := IDLE.get(self)):
@@ -200,9 +189,6 @@ class Model(Record):
         strategy(
             formulation, AbstractFormulation, "formulation", "zw.methods.Campbell() or another one"
         )
-        # copied containers: `model.params["m"] = 2.0` must not change dynamics that were bound
-        # before
-        p = jax.tree_util.tree_map(lambda x: x, self.parameters(params))
         method = pseudoinverse
         if method is None:
             method = self._default(formulation, implicit)
@@ -228,11 +214,21 @@ class Model(Record):
             self.servo,
             structure,
         )
-        leaves, tree = jax.tree_util.tree_flatten(self.params)
-        # traced values belong to one program, and the entries of a NumPy array may change
-        if plain and is_concrete(p) and not any(isinstance(x, np.ndarray) for x in leaves):
-            _DYNAMICS.keep(self, _Known(leaves, tree, bool(self.constraints.loose), found))
+        if plain and is_concrete(p):  # traced values belong to one program
+            _DYNAMICS.keep(self, found)
         return found
+
+    def _own_parameters(self) -> PyTree:
+        """Return `parameters()` from a cache until other numbers are put into the model."""
+        leaves, tree = jax.tree_util.tree_flatten(self.params)
+        known = _PARAMETERS.get(self)
+        if known is not None and tree == known[1] and all(map(operator.is_, leaves, known[0])):
+            return known[2]
+        p = _copied(self.parameters())
+        # the entries of a NumPy array may change
+        if is_concrete(p) and not any(isinstance(x, np.ndarray) for x in leaves):
+            _PARAMETERS.keep(self, (leaves, tree, p))
+        return p
 
     def _default(self, formulation, implicit: bool) -> AbstractPseudoinverse:
         """Return `Sparse` if it is faster and nothing else needs A as an array."""
@@ -369,3 +365,10 @@ def _check_shapes(system: System, p: PyTree) -> None:
     ):
         if function is not None and (got := shape(function, what, *args)) != expected:
             raise ModelError(f"{what} returns shape {got}, expected {expected}.")
+
+
+def _copied(p: PyTree) -> PyTree:
+    """Return parameters in containers of their own: `model.params["m"] = 2.0` must not change
+    dynamics that were bound before.
+    """
+    return jax.tree_util.tree_map(lambda x: x, p)

@@ -15,6 +15,7 @@ Mech. Mach. Theory 46, 1251-1264.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 
@@ -161,7 +162,8 @@ def zeros_of(forms: np.ndarray, k: int) -> tuple[list[np.ndarray], bool]:
         # with fewer equations than unknowns and independent gradients, zeros form a continuum; few
         # directions suffice to find a regular one
         free = len(forms) + 1 < k
-        if free and any(_is_regular(forms, u) for u in _by_newton(forms, k, 8)):
+        regular = lambda u: _is_regular(forms, u)
+        if free and any(map(regular, _by_newton(forms, k, 8, regular))):
             return [], False
         found = _by_newton(forms, k, STARTS)
     if len(found) > MOST_TANGENTS:
@@ -177,8 +179,15 @@ def _is_regular(forms: np.ndarray, u: np.ndarray) -> bool:
     return Decomposition(gradients, np.sqrt(ROOT_OF_ROUND_OFF)).rank == len(gradients)
 
 
-def _by_newton(forms: np.ndarray, k: int, starts: int) -> list[np.ndarray]:
-    """Return the zeros to which random directions converge, all at once."""
+def _by_newton(
+    forms: np.ndarray,
+    k: int,
+    starts: int,
+    enough: Callable[[np.ndarray], bool] = lambda u: False,
+) -> list[np.ndarray]:
+    """Return the zeros to which random directions converge, all at once; the search ends at a zero
+    that is `enough`.
+    """
     u = np.random.default_rng(2016).standard_normal((starts, k))
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     running = np.arange(starts)
@@ -196,8 +205,9 @@ def _by_newton(forms: np.ndarray, k: int, starts: int) -> list[np.ndarray]:
         # fluctuate. The limit is the round-off of a quadratic form with entries up to 1 at a unit
         # vector.
         unsolved = np.max(np.abs(value), axis=1) > LAST_DIGIT
-        running = running[(size >= 1e-15) & unsolved]
-        if not len(running):
+        left = (size >= 1e-15) & unsolved
+        ended, running = u[running[~left]], running[left]
+        if not len(running) or any(map(enough, ended)):
             break
     found: list[np.ndarray] = []
     for x in u:
