@@ -12,15 +12,18 @@ sweeps decide both its time and its error. MuJoCo 4.0.0 is no peer: take 3.x.
 
 from __future__ import annotations
 
+import functools
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import jax
+import mujoco as mj
 import numpy as np
 
 import zwang as zw
 from benchmarks.peers.loops_of_pinocchio import Loops
-from benchmarks.timing import called, evaluations, interleaved
+from benchmarks.timing import called, evaluations, interleaved, wait_until_optimized
 from zwang.algebra.gauss import Gauss, constrained_acceleration
 from zwang.algebra.mass_matrix import factor_mass
 from zwang.algebra.pseudoinverse import Proximal
@@ -40,10 +43,17 @@ COUNT, REPEATS = 40, 100
 DAMPINGS = (1e-4, 1e-5, 1e-6, 1e-8)
 """Of Pinocchio's proximal sweeps; the fastest that is as close as `CLOSE` is compared with."""
 CLOSE = 1e-6
-RTOLS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+METHODS = {
+    "as it comes": None,
+    "Kvaerno5": zw.methods.Kvaerno5(),
+}
+RTOLS = (1e-3, 1e-4, 1e-6)
+SPEEDS = (0.0, 0.3)
+"""Of the joints at the start [rad/s, m/s]: at rest, nothing but the whole robot moves."""
 REFERENCE = 1e-11
-WARM = 3.0
-"""Seconds of runs of each kind, after which their code is optimized."""
+WARM, ROUNDS = 3.0, 9
+"""Seconds of the processor of runs of each kind, after which their code is optimized; then runs of
+all kinds in turns, of which the least counts."""
 
 
 def run(data: Path | None = None) -> dict:
@@ -59,7 +69,8 @@ def run(data: Path | None = None) -> dict:
         robot = zw.robot(paths[0], **({"floating": False} if file.endswith(".usda") else {}))
         found[name] = {"evaluation": evaluation(name, robot)}
         if name in MOVING:
-            found[name]["second"] = second(name, robot, paths[0])
+            for speed in SPEEDS:
+                found[name][f"second, {speed:g}"] = second(name, robot, paths[0], speed)
     return found
 
 
@@ -99,58 +110,98 @@ def _acceleration(dynamics, q, v, t):
     return constrained_acceleration(free, gauss, constraints.rhs(q, v, t, p))
 
 
-def second(name: str, robot: Robot, path: Path) -> dict:
-    """A second of free fall from the file's configuration, loops closed, joints without limits;
-    real-time factors by seconds of the processor, of which both take one core.
+def second(name: str, robot: Robot, path: Path, speed: float) -> dict:
+    """A second of free fall from the file's configuration, loops closed, joints without limits,
+    from rest or from random velocities on the constraints; real-time factors by seconds of the
+    processor, of which both take one core, in turns.
     """
-    import mujoco as mj
-
     model, s = robot.model, robot.start_state
-    of_run = {"duration": 1.0, "samples": 11}
+    if speed:
+        v = speed * np.random.default_rng(1).normal(size=model.system.nv)
+        s = zw.consistent_state(model, s.q, v).state
     run = lambda rtol, method=None: zw.simulate(
-        model, s.q, s.v, rtol=rtol, integrator=method, **of_run
+        model, s.q, s.v, rtol=rtol, integrator=method, duration=1.0, samples=11
     )
-    exact = run(REFERENCE)
+    exact, found = run(REFERENCE), {}
     differs = lambda q: float(np.abs(np.asarray(q) - exact.q[-1]).max())
-    found: dict = {"reference by itself": differs(run(10 * REFERENCE).q[-1])}
-    print(f"{name}, 1 s, reference off by {found['reference by itself']:.0e}")
-    for called_by, method in (("as it comes", None), ("Kvaerno5", zw.methods.Kvaerno5())):
-        for rtol in RTOLS:
-            times, begun = [], time.perf_counter()
-            while time.perf_counter() - begun < WARM or len(times) < 5:
-                start = time.process_time()
-                made = run(rtol, method)
-                times.append(time.process_time() - start)
-            error, steps = differs(made.q[-1]), len(made.steps.t) - 1
-            gap = float(made.dataset["violation"].max())
-            who = f"zwang {called_by}, rtol {rtol:g}"
-            found[who] = {"seconds": min(times), "error": error, "steps": steps, "gap": gap}
-            print(
-                f"  {who}: real-time factor {1 / min(times):.1f}, error {error:.0e}, "
-                f"{steps} steps, loops open by {gap:.0e}"
-            )
-    m = mj.MjModel.from_xml_path(str(path))
-    for flag in ("CONTACT", "LIMIT", "FRICTIONLOSS"):
-        m.opt.disableflags |= getattr(mj.mjtDisableBit, f"mjDSBL_{flag}")
-    for part in (1, 10):
-        m.opt.timestep = (step := m.opt.timestep if part == 1 else 0.1 * m.opt.timestep)
-        data, times = mj.MjData(m), []
-        for _ in range(3):
-            mj.mj_resetData(m, data)
-            data.qpos[:], data.qvel[:] = np.asarray(s.q), np.asarray(s.v)
-            begun = time.process_time()
-            mj.mj_step(m, data, nstep=round(1.0 / step))
-            times.append(time.process_time() - begun)
-        mj.mj_forward(m, data)
-        equal = data.efc_type[: data.nefc] == mj.mjtConstraint.mjCNSTR_EQUALITY
-        gap = float(np.abs(data.efc_pos[: data.nefc][equal]).max(initial=0.0))
-        error = differs(data.qpos)
-        found[f"MuJoCo, {step:g} s"] = {"seconds": min(times), "error": error, "gap": gap}
+    found["reference by itself"] = differs(run(10 * REFERENCE).q[-1])
+    print(f"{name}, 1 s, speeds of {speed:g}, reference off by {found['reference by itself']:.0e}")
+    calls = {
+        f"zwang, {called_by}, rtol {rtol:g}": functools.partial(run, rtol, method)
+        for called_by, method in METHODS.items()
+        for rtol in RTOLS
+    }
+    for call in calls.values():
+        wait_until_optimized(call, WARM)
+    soft = {
+        f"MuJoCo {mj.__version__}, {part} of its step": Soft(path, s, part) for part in (1, 0.1)
+    }
+    times = interleaved({who: _processor(call) for who, call in (calls | soft).items()}, ROUNDS)
+    for who, call in calls.items():
+        made = call()
+        gap, steps = float(made.dataset["violation"].max()), len(made.steps.t) - 1
+        found[who] = {"error": differs(made.q[-1]), "gap": gap, "steps": steps}
+    found |= {
+        who: {"error": differs(x.q), "gap": x.gap, "steps": x.steps} for who, x in soft.items()
+    }
+    for who, t in times.items():
+        x = found[who] = {"seconds": t["min"], **found[who]}
         print(
-            f"  MuJoCo {mj.__version__}, step {step:g} s: real-time factor {1 / min(times):.1f}, "
-            f"error {error:.0e}, loops open by {gap:.0e}"
+            f"  {who}: real-time factor {1 / x['seconds']:.1f}, error {x['error']:.0e}, "
+            f"{x['steps']} steps, loops open by {x['gap']:.0e}"
         )
+    for who in soft:
+        least = min(found[x]["seconds"] for x in calls if found[x]["error"] <= found[who]["error"])
+        found[who]["zwang / it"] = least / found[who]["seconds"]
+        print(f"  zwang, at most as inaccurate, / {who}: {found[who]['zwang / it']:.2f}")
     return found
+
+
+def _processor(call: Callable[[], object]) -> Callable[[], float]:
+    """A call that returns the seconds of the processor of another one."""
+
+    def once() -> float:
+        begun = time.process_time()
+        call()
+        return time.process_time() - begun
+
+    return once
+
+
+class Soft:
+    """MuJoCo's second from a state, in steps of a part of its file's.
+
+    Attributes:
+        q: coordinates at the end.
+        gap: how far the loops are open there.
+        steps: number of steps.
+    """
+
+    def __init__(self, path: Path, state, part: float):
+        self._model, self._state = mj.MjModel.from_xml_path(str(path)), state
+        option = self._model.opt
+        for flag in ("CONTACT", "LIMIT", "FRICTIONLOSS"):
+            option.disableflags |= getattr(mj.mjtDisableBit, f"mjDSBL_{flag}")
+        option.timestep *= part
+        self.steps, self._data = round(1.0 / option.timestep), mj.MjData(self._model)
+
+    def __call__(self) -> None:
+        mj.mj_resetData(self._model, self._data)
+        self._data.qpos[:], self._data.qvel[:] = (
+            np.asarray(self._state.q),
+            np.asarray(self._state.v),
+        )
+        mj.mj_step(self._model, self._data, nstep=self.steps)
+
+    @property
+    def q(self) -> np.ndarray:
+        return self._data.qpos
+
+    @property
+    def gap(self) -> float:
+        mj.mj_forward(self._model, self._data)
+        equal = self._data.efc_type[: self._data.nefc] == mj.mjtConstraint.mjCNSTR_EQUALITY
+        return float(np.abs(self._data.efc_pos[: self._data.nefc][equal]).max(initial=0.0))
 
 
 if __name__ == "__main__":

@@ -95,10 +95,14 @@ def evaluations(function: Callable, dynamics: Dynamics, s, count: int = 40) -> C
     return called(lambda: made(*given), 1, per=count)
 
 
-def wait_until_optimized(once: Callable[[], object]) -> None:
-    """Call native code for long enough to be optimized, and wait until it is."""
-    begun = time.perf_counter()
-    while time.perf_counter() - begun < WARM:
+def wait_until_optimized(once: Callable[[], object], warm: float | None = None) -> None:
+    """Call native code for long enough to be optimized, and wait until it is.
+
+    Args:
+        warm: seconds of the processor of calls; by default `WARM`.
+    """
+    begun, least = time.process_time(), WARM if warm is None else warm
+    while time.process_time() - begun < least:
         once()
     for thread in threading.enumerate():
         if thread.name == OPTIMIZER:
