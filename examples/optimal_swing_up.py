@@ -98,7 +98,7 @@ def swing_up_five_bar(rows=1, **options):
     bounds = {f"{name} rate": (-RATE, RATE) for name in model.system.velocities}
     bounds |= {"motor left": (-5.0, 5.0), "motor right": (-5.0, 5.0)}
     ends = (way[0], np.zeros(4)), (way[-1], np.zeros(4))
-    given = {"inputs": motors, "bounds": bounds, "guess": way, "intervals": 15} | options
+    given = {"inputs": motors, "bounds": bounds, "guess": way, "intervals": 60} | options
     return zw.analysis.optimal_control(model, *ends, 1.5, **given)
 
 
