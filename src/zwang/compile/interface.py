@@ -36,6 +36,7 @@ from zwang.compile.making import obtained
 from zwang.compile.program_cache import cache
 from zwang.inputs.arguments import flag, refuse
 from zwang.inputs.call import misfits_named
+from zwang.native.machine import in_background
 from zwang.native.translate import lanes
 from zwang.objects.by_identity import ByIdentity
 from zwang.objects.recent import Recent
@@ -257,8 +258,7 @@ class _Several:
             if self._one is None or self._spent <= self._worth:
                 return
             one, self._one = self._one, None
-        making = functools.partial(self._make, one)
-        threading.Thread(target=making, name=MAKER, daemon=True).start()
+        in_background(functools.partial(self._make, one), MAKER)
 
     def _make(self, one: tuple[FlatFunction, list]) -> None:
         # This thread may have other settings of JAX than the caller, which would give another

@@ -11,6 +11,8 @@ import os
 import subprocess
 import sys
 import threading
+import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -126,15 +128,42 @@ def optimized_apart(modules: Sequence[str], then: Callable[[int, bytes], None]) 
         for k, binary in enumerate(fast_code_apart(modules)):
             then(k, binary)
 
-    threading.Thread(target=wait, name=OPTIMIZER, daemon=True).start()
+    in_background(wait, OPTIMIZER)
 
 
 OPTIMIZER = "zwang optimizer"
 """Name of the threads that wait for optimized code."""
 
 
+def in_background(work: Callable[[], None], name: str) -> None:
+    """Do work in a thread of this name, which does not delay the end of this process."""
+    thread = threading.Thread(target=work, name=name, daemon=True)
+    _background.add(thread)
+    thread.start()
+
+
+_background: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
+LAST_WAIT = 5.0
+"""Time that threads in the background have to end when this process ends [s]; they need less than
+0.1 s, and a process must not hang because of one.
+"""
+
+
 @atexit.register
 def _end_running() -> None:
-    """End the optimizing process when this process ends, without waiting for its code."""
-    for process in list(_running):
-        process.kill()
+    """End the optimizing process and the threads in the background when this process ends.
+
+    A thread inside LLVM or JAX would crash this process, which frees the memory of both. It ends
+    before its next Python instruction, and its results are lost.
+    """
+    alive = [thread for thread in _background if thread.is_alive()]
+    for thread in alive:
+        ident, ends = ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ends)
+    until = time.monotonic() + LAST_WAIT
+    while True:
+        for process in list(_running):  # one of the threads may have started another one
+            process.kill()
+        if not any(thread.is_alive() for thread in alive) or time.monotonic() > until:
+            return
+        time.sleep(1e-3)
