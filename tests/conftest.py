@@ -111,7 +111,7 @@ LONG_FILES = {
 
 
 def _leave_to_the_slow_run(items):
-    """Mark the parameter sets of a test as slow, except for one in so many."""
+    """Mark the parameter sets of a test as slow, except for every nth."""
     sets = collections.Counter()
     for item in items:
         if mark := item.get_closest_marker("one_in"):

@@ -84,6 +84,24 @@ def test_places_in_joint_coordinates_are_those_of_the_scene(tmp_path):
     np.testing.assert_allclose(found["seen"], drawn(q), atol=1e-14)
 
 
+LEG = """<mujoco><worldbody><body><joint name="hip" axis="0 1 0"/>
+<geom type="capsule" fromto="0 0 0 0 0 -0.4" size="0.03"/>
+<body pos="0 0 -0.4"><joint name="knee" axis="1 1 0" damping="0.02"/>
+<geom type="capsule" fromto="0 0 0 0.1 0 -0.4" size="0.03"/></body></body></worldbody></mujoco>"""
+
+
+def test_a_robot_moves_as_its_run_does(tmp_path):
+    """Its run has numbers in the axes of its joints, a page derives others from its parameters."""
+    pytest.importorskip("mujoco")
+    (tmp_path / "leg.xml").write_text(LEG)
+    model, times = zw.robot(tmp_path / "leg.xml").model, np.linspace(0, 2, 41)
+    start = [0.5, -0.7], [0.0, 1.0]
+    run = zw.simulate(model, *start, times=times, rtol=RTOL)
+    program = browser_program(model, *start, rtol=RTOL)
+    found = in_node(program, tmp_path, times[1:])
+    np.testing.assert_allclose(found["y"], states(run), atol=1e-10, rtol=0)
+
+
 def test_forces_of_joints_are_those_of_the_run(tmp_path):
     """At the state that is reached, whose bits they do not change."""
     example = zw.gallery.load("four-bar")

@@ -29,6 +29,7 @@ WITHOUT_PROMISE = {
     "jax.extend.core.JaxprEqn",
     "jax.extend.core.Literal",
     "jax.extend.core.Primitive",
+    "jax.extend.core.get_opaque_trace_state",
     "jax.extend.core.jaxpr_as_fun",
 }
 """Public names that JAX does not promise to keep: those of traced programs, and one decorator."""

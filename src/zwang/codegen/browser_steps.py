@@ -16,7 +16,7 @@ from jaxtyping import Array
 from zwang.codegen.changes import changes_of
 from zwang.codegen.names import parameters, with_parameters
 from zwang.codegen.typical_run import with_pull
-from zwang.compile import native_trace
+from zwang.compile import native_trace, program
 from zwang.compile.flat import FlatFunction, Zeros, with_structure, zeros_of
 from zwang.dynamics import functions
 from zwang.dynamics.drift import AbstractDrift, AbstractStabilization
@@ -94,17 +94,23 @@ class BrowserSteps:
         self.model, self.setup, self.asked = asked.model, setup, asked
         self.changes = changes_of(setup)
         self.state = STATE if self.changes is None else (*STATE, *LOOSE)
-        pull = np.zeros(self.model.system.nv)
-        given = _pulled(setup.flow, pull), setup.events, setup.tolerances
+        self.p = np.array([x for _, x in parameters(self.model)])
+        self._parameters = lambda p: self.model.parameters(with_parameters(self.model, p))
+        pull, flow = np.zeros(self.model.system.nv), setup.flow
+        # concrete numbers of a robot are in the axes of its joints, those that a program derives
+        # from p are in the axes of its base
+        if len(self._own(flow.dynamics.p)) != len(jax.eval_shape(self.derived, self.p)):
+            self._parameters = program(self._parameters)
+            flow = replace(flow, dynamics=replace(flow.dynamics, p=self._parameters(self.p)))
+        given = _pulled(flow, pull), setup.events, setup.tolerances
         self._leaves, self._tree = with_structure(given)
         arrays = [x for x in self._leaves if is_array(x)]
-        own = self._own(setup.flow.dynamics.p)
+        own = self._own(flow.dynamics.p)
         first = next((k for k, x in enumerate(arrays) if own and x is own[0]), 0)
         assert all(x is y for x, y in zip(own, arrays[first:], strict=False))
         names = [PULL if x is pull else f"n{k}" for k, x in enumerate(arrays)]
         names[first : first + len(own)] = [f"{OWN}{k}" for k in range(len(own))]
         self.numbers = dict(zip(names, map(np.asarray, arrays), strict=True))
-        self.p = np.array([x for _, x in parameters(self.model)])
 
     @staticmethod
     def _own(p) -> list:
@@ -156,7 +162,7 @@ class BrowserSteps:
 
     def derived(self, p) -> list:
         """Return the numbers of the vector field that depend on the model's parameters."""
-        return self._own(self.model.parameters(with_parameters(self.model, p)))
+        return self._own(self._parameters(p))
 
     def deriving(self):
         return self._traced(self.derived, self.p)
