@@ -95,23 +95,19 @@ def evaluations(function: Callable, dynamics: Dynamics, s, count: int = 40) -> C
     return called(lambda: made(*given), 1, per=count)
 
 
-def wait_until_optimized(once: Callable[[], object], warm: float | None = None) -> None:
+def wait_until_optimized(once: Callable[[], object], warm: float = 2.5) -> None:
     """Call native code for long enough to be optimized, and wait until it is.
 
     Args:
-        warm: seconds of the processor of calls; by default `WARM`.
+        warm: seconds of the processor of calls; after the default, code of 160 000 instructions is
+            optimized (`zwang.native.compiled.OPTIMIZING`).
     """
-    begun, least = time.process_time(), WARM if warm is None else warm
-    while time.process_time() - begun < least:
+    begun = time.process_time()
+    while time.process_time() - begun < warm:
         once()
     for thread in threading.enumerate():
         if thread.name == OPTIMIZER:
             thread.join()
-
-
-WARM = 2.5
-"""Seconds of calls after which code of 160 000 instructions is optimized
-(`zwang.native.compiled.OPTIMIZING`)."""
 
 
 def called(function: Callable, count: int, per: int = 1) -> Callable[[], float]:

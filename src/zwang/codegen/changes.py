@@ -93,8 +93,8 @@ class Changes:
 
     def __init__(self, contacts: Contacts, span: float):
         self.contacts, self.span = contacts, span
-        c = contacts.model.constraints
-        self.n, self.k, self.frictions = len(contacts.gaps), len(contacts.frictions), c.frictions
+        self.constraints = contacts.model.constraints
+        self.n, self.k = len(contacts.gaps), len(contacts.frictions)
         self.wide = max((len(x.rows) for x in contacts.frictions), default=1)
         # a friction with one row among others with two gets a second row of zeros
         own = [[*x.rows, *[-1] * (self.wide - len(x.rows))] for x in contacts.frictions]
@@ -118,14 +118,6 @@ class Changes:
         """Return the length of each row; both rows of a friction in space have the larger one."""
         longest = jnp.max(self._per_friction(at.length), axis=1, initial=0.0)
         return jnp.concatenate([at.length[: self.n], jnp.repeat(longest, self.wide)])
-
-    def _kinetic(self, p, speed: Array) -> Array:
-        given = [x.law.kinetic_coefficient(speed[k], p) for k, x in enumerate(self.frictions)]
-        return jnp.stack([*given, jnp.zeros(())])[: self.k]
-
-    def _loads(self, p, multipliers: Array) -> Array:
-        given = [x.load(p, multipliers) for x in self.frictions]
-        return jnp.stack([*map(jnp.asarray, given), jnp.zeros(())])[: self.k] * 1.0
 
     # instants
 
@@ -242,7 +234,7 @@ class Changes:
         e = jnp.stack([*laws, jnp.zeros(())])[:n]
         e = jnp.where(e * -at.rate[:n] <= rise, 0.0, e)
         met = at.rate.at[:n].mul(1 + jnp.where(poisson, 0.0, e))
-        mu, none = self._kinetic(p, slip), jnp.zeros(self.k)
+        mu, none = self.constraints.kinetic_coefficients(p, slip), jnp.zeros(self.k)
         impulse, fine = self._solved(at, at.D, met, shut, rubs, mu, none)
         if not np.any(poisson):
             return impulse, fine
@@ -311,7 +303,7 @@ class Changes:
             return False, begun, forces.loads, forces
 
         none = jnp.zeros(self.k, bool)
-        start = True, none, self._loads(p, at.multipliers), self._no_forces
+        start = True, none, self.constraints.friction_loads(p, at.multipliers), self._no_forces
         # without friction one iteration suffices
         *_, forces = jax.lax.while_loop(going, again, start) if self.k else again(start)
         opens = (forces.rate[:n] > forces.zero[:n]) | (falling & (forces.push <= 0))
@@ -372,17 +364,16 @@ class Changes:
         p, at, staying, resting, along, over = given
         n, owner, length = self.n, self.owner, self._length(at)
         slip = jnp.sqrt(jnp.sum(self._per_friction(at.rate) ** 2, axis=1))
-        pull = -self._kinetic(p, slip)[:, None] * along
+        pull = -self.constraints.kinetic_coefficients(p, slip)[:, None] * along
         # of sliding frictions, per unit of λ of each gap, and for known loads
         with_gap = jnp.einsum("kj,kw->kwj", owner, pull).reshape(self.k * self.wide, n)
         fixed = jnp.where(self.owned, 0.0, loads)
         known = jnp.concatenate([jnp.zeros(n), (fixed[:, None] * pull).reshape(-1)])
         together = jnp.concatenate([jnp.eye(n), with_gap], axis=0)
         D = jnp.concatenate([at.D @ together, at.D[:, n:]], axis=1)
-        static = [jnp.asarray(x.law.limit(p, 1.0), float) for x in self.frictions]
-        mu = jnp.where(
-            begun, self._kinetic(p, jnp.zeros(self.k)), jnp.stack([*static, 0.0])[: self.k]
-        )
+        none = jnp.zeros(self.k)
+        kinetic = self.constraints.kinetic_coefficients(p, none)
+        mu = jnp.where(begun, kinetic, self.constraints.friction_limits(p, none + 1.0))
         left = at.left + at.D @ known
         z, found = self._solved(at, D, left, staying, resting, mu, mu * fixed)
         push, rub = z[:n], self._per_friction(z)
@@ -399,7 +390,7 @@ class Changes:
         slips = resting & (norm(self._per_friction(rate)) > of_rows(zero))
         begins = slips | (at_limit & begun)
         every = at.multipliers + (known + acting) @ at.reactions
-        loads = self._loads(p, every.at[np.array(self.rows[:n], int)].set(push))
+        loads = self.constraints.friction_loads(p, every.at[np.array(self.rows[:n], int)].set(push))
         return _Forces(push, rub, rate, zero, loads, begins, slips | (at_limit & over), found)
 
     def _shared(self, flow, t, y, modes, at: Touched, falling):

@@ -204,19 +204,6 @@ def sliding_direction(
     return jnp.where(gives_all(direction), direction / 2, along)
 
 
-def coefficients(
-    given: Sequence[float | str | Callable], p, speeds: Float[Array, " k"] | None = None
-) -> Float[Array, " k"]:
-    """Return the coefficients of several frictions; those of sliding may depend on the speed."""
-    found = [
-        x(speeds[k], p) if speeds is not None and callable(x) else number_of(x, p)
-        for k, x in enumerate(given)
-    ]
-    if all(isinstance(x, (int, float)) for x in found):
-        return jnp.asarray(np.array(found, float))
-    return jnp.stack([jnp.asarray(x, float) for x in found])
-
-
 def gives_all(direction: Float[Array, "... tangents"]) -> Bool[Array, "..."]:
     """Return whether a direction denotes friction at its limit without sliding. Such a direction
     has length 2; that of sliding has length 1, or √2 if the direction of sliding changes.

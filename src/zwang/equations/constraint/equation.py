@@ -27,7 +27,6 @@ from zwang.equations.constraint.dry_friction import (
     DryFriction,
     Friction,
     FrictionGroup,
-    coefficients,
     gives_all,
     in_order,
     sliding_direction,
@@ -216,15 +215,14 @@ class Constraints(Record):
         slips = lambda v: [self.slips(q, v, t, p)] * 2
         tangents = sum(x.rows.size for x in groups)
         S, s = (jax.jacrev if tangents <= nv else jax.jacfwd)(slips, has_aux=True)(v)
-        found = []
+        speeds = in_order(groups, [length(s[x.places]) for x in groups])
+        kinetic = self.kinetic_coefficients(p, speeds)
+        static, found = self.friction_limits(p, jnp.ones(len(speeds))), []
         for x in groups:
             direction, slip = sliding[x.rows], s[x.places]
             straight = jnp.zeros(len(slip), bool) if self.on is None else self.on[x.rows[:, 0]]
             along = jax.vmap(sliding_direction)(direction, slip, straight)
-            laws = [self.frictions[k].law for k in x.numbers]
-            kinetic = coefficients([y.kinetic for y in laws], p, length(slip))
-            static = coefficients([y.static for y in laws], p)
-            mu = jnp.where(gives_all(direction), static, kinetic)
+            mu = jnp.where(gives_all(direction), static[x.numbers], kinetic[x.numbers])
             pull = -mu[:, None] * jnp.einsum("kw,kwn->kn", along, S[x.places])
             found.append(jnp.where(jnp.any(direction != 0, axis=1)[:, None], pull, 0.0))
         return in_order(groups, found)
@@ -242,7 +240,13 @@ class Constraints(Record):
 
     def friction_limits(self, p, loads: Float[Array, " frictions"]) -> Float[Array, " frictions"]:
         """Return the largest force of sticking of all dry frictions, `μ₀ N`."""
-        return coefficients([x.law.static for x in self.frictions], p) * loads
+        return _as_array([x.law.limit(p, 1.0) for x in self.frictions]) * loads
+
+    def kinetic_coefficients(self, p, speeds: Float[Array, " frictions"]) -> Array:
+        """Return μ of all dry frictions at their sliding speeds."""
+        return _as_array(
+            [x.law.kinetic_coefficient(speeds[k], p) for k, x in enumerate(self.frictions)]
+        )
 
     def ideal_forces(
         self, c: AbstractConstraint, A, multipliers: Float[Array, " m"]
@@ -383,3 +387,10 @@ class Constraints(Record):
             return differentiated
         order = np.argsort(np.concatenate([self.velocity_rows, self.outright_rows]))
         return jnp.concatenate([differentiated, *outright])[order]
+
+
+def _as_array(numbers: Sequence) -> Float[Array, " k"]:
+    """Return numbers as one array, a constant if all of them are."""
+    if all(isinstance(x, (int, float)) for x in numbers):
+        return jnp.asarray(np.array(numbers, float))
+    return jnp.stack([jnp.asarray(x, float) for x in numbers])
