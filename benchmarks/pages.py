@@ -41,8 +41,6 @@ seconds => new Promise(done => {
   requestAnimationFrame(frame);
 })
 """
-GRAPHICS = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
-"""WebGL by the processor, where there is no graphics card."""
 
 
 def run() -> dict:
@@ -58,7 +56,7 @@ def run() -> dict:
         chromium = Path("/usr/bin/chromium")
         browser = play.chromium.launch(
             executable_path=str(chromium) if chromium.exists() else None,
-            args=["--no-sandbox", *GRAPHICS],
+            args=["--no-sandbox"],
         )
         page = browser.new_page(viewport={"width": 800, "height": 600})
         page.goto(path.as_uri())

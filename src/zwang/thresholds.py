@@ -21,7 +21,7 @@ size of the mechanism; a correction; or a force relative to the acting forces. W
 violation of `LAST_DIGIT` relative to the row's own coordinates also counts as zero."""
 AT_INSTANT = 1e-11
 """A condition counts as met at the instant of an event if its error there, relative to the whole
-motion, is at most this: a hundred times the accuracy to which the instant is located."""
+motion, is at most this: a thousand times the accuracy to which the instant is located."""
 RESOLVED = 1e-10
 """Relative size below which a difference is not resolved: the error of a long computation, such as
 an integration, at any tolerance; one effect relative to others; a sum relative to its terms; or a

@@ -307,6 +307,15 @@ def test_a_gap_that_comes_and_goes_within_one_step_is_seen():
     np.testing.assert_allclose(run.v[-1], [-0.5, np.sqrt(0.75)], atol=1e-12)
 
 
+def test_an_impact_late_in_a_long_run_is_as_exact_as_time_permits():
+    """1e-14 of its time and duration are 1.6e-12 s, in which the point moves by 3.2e-11 m."""
+    wall = zw.Inequality(lambda q, t, p: 1200.5 - q[0], name="wall", restitution=1.0)
+    model = zw.Model(free([1.0], lambda q, v, t, p: jnp.zeros(1)), [wall])
+    run = zw.simulate(model, [0.0], [20.0], duration=100.0, samples=2)
+    assert np.max(run.steps.y[:, 0]) == pytest.approx(1200.5, abs=3.3e-11)
+    assert run.switches[0].time == pytest.approx(60.025, abs=2e-12)
+
+
 def test_ends_of_a_gap_are_refused_where_they_are_none():
     with pytest.raises(zw.ModelError, match="within is given beside velocity=True"):
         zw.Inequality(lambda q, v, t, p: v[0], velocity=True, within=lambda q, t, p: q[0])

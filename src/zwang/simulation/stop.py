@@ -13,7 +13,7 @@ class Stop(Record):
 
     Attributes:
         function: `(q, v, t, p)` → a number that changes sign or becomes zero; the instant is
-            located to 1e-12 of the run's duration. It is evaluated after every step, and within a
+            located to 1e-14 of the run's duration. It is evaluated after every step, and within a
             step if its slopes at the ends indicate two crossings: a gate of 2 mm in steps of meters
             is found. A function without slope at the ends (a narrow peak on a plateau) and all but
             one of several gates within a step are missed (use `longest_step`).

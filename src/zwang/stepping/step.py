@@ -27,7 +27,7 @@ from zwang.stepping.step_control import (
     error_ratio,
     step_growth,
 )
-from zwang.thresholds import RESOLVED
+from zwang.thresholds import RESOLVED, ROUND_OFF
 
 
 class Progress(NamedTuple):
@@ -264,7 +264,7 @@ def _decided(
     # events are ignored in a step that is refused anyway, because its end may be far off
     crossed = jnp.any(found.crossed)
     good = judged.good if clear is None else judged.good & (clear[0] == jnp.inf)
-    at_event = crossed & good & ((h <= _resolution(p, tolerances)) | found.located)
+    at_event = crossed & good & ((h <= _instant(p, tolerances)) | found.located)
     kept = good & (~crossed | at_event)
     approach = crossed & good & ~at_event
     return _Decided(kept, approach, ~kept & ~approach, at_event)
@@ -277,7 +277,7 @@ def _ahead(order: int, p, h, hit, judged: _Judged, found: Crossed, decided: _Dec
     After a step that was shortened to end on a sample, the next step may be at least as long as the
     step that was intended.
     """
-    resolution, fixed = _resolution(p, tolerances), _is_fixed(tolerances)
+    resolution, fixed = _instant(p, tolerances), _is_fixed(tolerances)
     kept, approach = decided.kept, decided.approach
     limits = tolerances.growth
     growth = step_growth(order, judged.ratio, p.ratio, judged.acceptable, judged.close, limits)
@@ -314,6 +314,13 @@ def _reason(finite, kept, solved, y):
 def _resolution(p: Progress, tolerances: Tolerances):
     """Return the shortest step that float64 can resolve at this time."""
     return SMALLEST * (jnp.abs(p.t) + tolerances.duration)
+
+
+def _instant(p: Progress, tolerances: Tolerances):
+    """Return the longest step at whose end an event counts as located. A gap that closes is deeper
+    than zero there by up to this times its speed.
+    """
+    return ROUND_OFF * (jnp.abs(p.t) + tolerances.duration)
 
 
 def _is_fixed(tolerances: Tolerances):

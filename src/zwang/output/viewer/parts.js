@@ -26,8 +26,8 @@ function drawing() {
       new THREE.ConeGeometry(1, 1, n, 1, true).rotateX(-Math.PI / 2).translate(0, 0, 0.5),
     tip: n => new THREE.ConeGeometry(1, 1, n).rotateX(Math.PI / 2),
   };
-  const CORNERS = [12, 16, 24, 32, 48, 64],
-    FLAT = 0.3; // farthest that a side may be from its circle [pixel]
+  const CORNERS = [8, 12, 16, 24, 32, 48, 64],
+    FLAT = 0.5; // farthest that a side may be from its circle [pixel of the screen]
   function shapeOf(kind, n) {
     const name = `${kind} ${n}`;
     if (!known.has(name)) known.set(name, SHAPES[kind](n));
@@ -84,7 +84,7 @@ function drawing() {
     parent.add(line);
     return line;
   }
-  // pixels of the window, and of a unit of length in its middle
+  // pixels of the window, and pixels of the screen for a unit of length in its middle
   function seenBy(width, height, pixels) {
     lines.forEach(m => m.resolution.set(width, height));
     sets.forEach(x => x.round(pixels));

@@ -314,8 +314,12 @@
   function sharpen(rest) {
     const ratio = !software ? devicePixelRatio : rest ? Math.max(2, devicePixelRatio) : 1;
     resting = rest;
-    if (ratio !== renderer.getPixelRatio()) renderer.setPixelRatio(ratio);
+    if (ratio === renderer.getPixelRatio()) return;
+    renderer.setPixelRatio(ratio);
+    measure();
   }
+  const measure = () =>
+    kit.seenBy(width, height, (height / sight()) * renderer.getPixelRatio());
   function resize() {
     width = el.stage.clientWidth;
     height = Math.max(el.stage.clientHeight, 1);
@@ -341,7 +345,7 @@
       ? 2 * Math.tan((camera.fov * Math.PI) / 360) * camera.position.distanceTo(orbit.target)
       : (camera.top - camera.bottom) / camera.zoom;
   function look() {
-    kit.seenBy(width, height, height / sight());
+    measure();
     stale = true;
   }
 
