@@ -255,8 +255,34 @@ FACTORED = {
         lambda x: jnp.linalg.solve(jnp.sin(jnp.kron(x, x[:4, :4])), jnp.tile(x[0], 4)),
         MATRIX,
     ),
+    **{
+        f"triangular of many, {side} {form}": (
+            lambda x, left=left, low=low, t=t, u=u: lax.linalg.triangular_solve(
+                jnp.sin(jnp.kron(x, x[:4, :4])) + 9 * jnp.eye(24),
+                jnp.tile(x, (4, 3) if left else (2, 4)),
+                left_side=left,
+                lower=low,
+                transpose_a=t,
+                unit_diagonal=u,
+            ),
+            MATRIX,
+        )
+        for side, left in (("left", True), ("right", False))
+        for form, low, t, u in (
+            ("lower", True, False, False),
+            ("upper transposed", False, True, False),
+            ("lower transposed of unit diagonal", True, True, True),
+        )
+    },
     "lu, wide": (lambda x: lax.linalg.lu(x[:3]), MATRIX),
     "lu, singular": (lambda x: lax.linalg.lu(x.at[:, 1].set(0.0)), MATRIX),
+    "lu of many, a row": (lambda x: lax.linalg.lu(jnp.tile(jnp.sin(x), (1, 80)))[1:], MATRIX),
+    "permutation of many": (
+        lambda x: lax.linalg.lu_pivots_to_permutation(
+            lax.linalg.lu(jnp.sin(jnp.kron(x, x[:4, :4])))[1], 24
+        ),
+        MATRIX,
+    ),
     "permutation": (lambda x: lax.linalg.lu_pivots_to_permutation(lax.linalg.lu(x)[1], 6), MATRIX),
     "solve": (lambda x: jnp.linalg.solve(x, x[:, 0]), MATRIX),
     "inverse, determinant": (lambda x: (jnp.linalg.inv(x), jnp.linalg.det(x)), MATRIX),

@@ -2,7 +2,7 @@
 
     w = D z + c,    0 ≤ w_n ⊥ z_n ≥ 0,    |z_t| ≤ R,    z_t = −R w_t/|w_t| where w_t is not zero
 
-R is a multiple of a normal force, or given. Each block is the zero of a natural map,
+R is a multiple of normal forces, or given. Each block is the zero of a natural map,
 
     z_n − max(z_n − ρ w_n, 0),    z_t − P(z_t − ρ w_t),
 
@@ -11,6 +11,8 @@ method on this map converges to round-off if it converges. It may cycle from a d
 over the blocks then give the next start, and ρ is varied. Rows may be dependent; one of the
 solutions z is found. Because w_t does not follow from a potential, there may be several solutions
 w, or none.
+
+The text is traced: runs call it as native code (`frictional`), and pages and C contain it.
 
 Reference: Alart and Curnier (1991), Comput. Methods Appl. Mech. Eng. 92, 353-375; Acary, Brémond
 and Huber (2018), in Advanced Topics in Nonsmooth Dynamics, Springer, 375-457 (methods compared).
@@ -21,8 +23,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Float
 
+from zwang.algebra.lapack import LU
+from zwang.compile import program
+from zwang.inputs.arrays import AnyArray
 from zwang.thresholds import ROUND_OFF, SOLUTION_ERROR
 
 
@@ -49,51 +57,20 @@ class Disk(NamedTuple):
         return float(self.fixed + (self.share * forces[self.owner] if self.owner >= 0 else 0.0))
 
 
-def frictional(
-    D: np.ndarray, c: np.ndarray, pushes: int, disks: Sequence[Disk]
-) -> np.ndarray | None:
-    """Return z of the friction problem, or None if no start converges within `SOLUTION_ERROR` of
-    the terms.
-
-    Args:
-        D: shape (n, n), rows of about unit length.
-        c: shape (n,).
-        pushes: number of normal forces, which are the first entries of z.
-        disks: the disks of the other entries.
-    """
-    size = np.max(np.abs(c), initial=0.0)
-    if size == 0:
-        return np.zeros(len(c))
-    scaled = [x._replace(fixed=x.fixed / size) for x in disks]
-    map_ = NaturalMap(D, c / size, pushes, scaled)
-    found, least, seed = np.zeros(len(c)), np.inf, np.zeros(len(c))
-    x = seed
-    for k in range(map_.starts):
-        # alternate between the end of the last start and sweeps without Newton steps, which
-        # converge slowly
-        if k % 2:
-            start = map_.swept(x)
-        else:
-            start = seed = map_.swept(seed)
-        x, left = map_.newton(start, map_.scales[k % len(map_.scales)])
-        if left < least:
-            found, least = x, left
-        # the round-off of D z
-        if least <= SOLUTION_ERROR + ROUND_OFF * np.max(np.abs(found)):
-            return size * found
-    # the error relative to forces that are large compared with c
-    return size * found if least <= SOLUTION_ERROR * np.max(np.abs(found)) else None
-
-
-class NaturalMap:
-    """Natural map whose zero solves the problem, with c scaled to size one.
+class CoulombProblem(NamedTuple):
+    """Normal forces, then friction forces within disks; rows are of about unit length.
 
     Attributes:
+        D: shape (n, n); c: shape (n,).
+        pushes: which of the normal forces may be other than zero.
+        rubs: which disks may be other than a point.
+        share, fixed: radius `share @ normal forces + fixed` of each disk, shapes (disks, pushes)
+            and (disks,).
         starts: number of starts of Newton's method, with sweeps between them; most problems need
             one.
         scales: ρ of successive starts, relative to that of a single block.
         sweeps: number of sweeps over all blocks before a start.
-        steps: maximum number of Newton steps from one start.
+        steps: maximum number of Newton steps from a start.
         lengths: fractions of a Newton step that are tried; the best is taken, even if it increases
             the residual.
         remembered: number of last residuals, the largest of which a step must reduce by a tenth.
@@ -106,96 +83,219 @@ class NaturalMap:
     lengths = (1.0, 0.5, 0.25, 0.1, 0.03)
     damping = 1e-10
 
-    def __init__(self, D: np.ndarray, c: np.ndarray, pushes: int, disks: Sequence[Disk]):
-        self.D, self.c, self.n, self.disks = D, c, pushes, disks
-        diagonal = np.diag(D)
-        self.rho = 1 / np.where(diagonal > self.damping, diagonal, 1.0)
-        for disk in disks:
-            block = D[np.ix_(disk.rows, disk.rows)]
-            largest = np.linalg.norm(block, 2)
-            self.rho[disk.rows] = 1 / largest if largest > self.damping else 1.0
+    D: Float[Array, "n n"]
+    c: Float[Array, " n"]
+    pushes: Bool[Array, " pushes"]
+    rubs: Bool[Array, " disks"]
+    share: Float[Array, "disks pushes"]
+    fixed: Float[Array, " disks"]
 
-    def residual(self, z: np.ndarray, scale: float) -> np.ndarray:
+    @property
+    def rho(self) -> Float[Array, " n"]:
+        """1 over the diagonal; of a disk over the trace of its block, which bounds its norm."""
+        n, disks = len(self.pushes), len(self.rubs)
+        blocks = jnp.diagonal(jnp.abs(self.D))
+        size = blocks
+        if len(self.c) > n:
+            own = jnp.sum(blocks[n:].reshape(disks, -1), axis=1)
+            size = jnp.concatenate([blocks[:n], jnp.repeat(own, (len(self.c) - n) // disks)])
+        return 1 / jnp.where(size > self.damping, size, 1.0)
+
+    def residual(self, z: Float[Array, " n"], scale, rho) -> Float[Array, " n"]:
         """Return the map at z with `scale` times ρ."""
-        return self._evaluated(z, scale, None)
+        return self._mapped(z, scale * rho).F
 
-    def linearized(self, z: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray]:
+    def linearized(self, z: Float[Array, " n"], scale, rho) -> tuple:
         """Return the map and an element of its generalized Jacobian."""
-        J = np.zeros_like(self.D)
-        return self._evaluated(z, scale, J), J
+        n, disks, rho = len(self.pushes), len(self.rubs), scale * rho
+        at, eye = self._mapped(z, rho), jnp.eye(len(z))
+        moved = rho[:, None] * self.D
+        J = jnp.where(at.acts[:, None], moved[:n], eye[:n])
+        if len(z) == n:
+            return at.F, J
+        grown = jnp.where(at.acts, self.share, 0.0) @ (eye[:n] - moved[:n])
+        own, fixed = (x[n:].reshape(disks, -1, len(z)) for x in (moved, eye))
+        across = fixed - own
+        along = jnp.sum(at.along[:, :, None] * across, axis=1)
+        across = across - at.along[:, :, None] * along[:, None, :]
+        out = fixed - at.part[:, None, None] * across - at.along[:, :, None] * grown[:, None, :]
+        J_disks = jnp.where(at.inside[:, None, None], own, out)
+        return at.F, jnp.concatenate([J, J_disks.reshape(-1, len(z))])
 
-    def _evaluated(self, z, scale: float, J) -> np.ndarray:
-        D, n, rho = self.D, self.n, scale * self.rho
-        w = D @ z + self.c
-        ahead, F = z - rho * w, np.empty(len(z))
-        acts = ahead[:n] > 0
-        F[:n] = np.where(acts, rho[:n] * w[:n], z[:n])
-        if J is not None:
-            J[:n] = np.where(acts[:, None], rho[:n, None] * D[:n], np.eye(n, len(z)))
-        for own, owner, share, fixed in self.disks:
-            acting = owner >= 0 and acts[owner]
-            radius = fixed + (share * ahead[owner] if acting else 0.0)
-            y, r = ahead[own], rho[own[0]]
-            if (size := np.linalg.norm(y)) <= radius:
-                F[own] = r * w[own]
-                if J is not None:
-                    J[own] = r * D[own]
-                continue
-            along = y / size
-            F[own] = z[own] - radius * along
-            if J is not None:
-                turned = -(radius / size) * (np.eye(len(own)) - np.outer(along, along))
-                J[own] = -r * turned @ D[own]
-                J[np.ix_(own, own)] += np.eye(len(own)) + turned
-                if acting:
-                    J[own] += share * rho[owner] * np.outer(along, D[owner])
-                    J[own, owner] -= share * along
-        return F
+    def _mapped(self, z: Float[Array, " n"], rho: Float[Array, " n"]) -> _Mapped:
+        n = len(self.pushes)
+        w = self.D @ z + self.c
+        ahead = z - rho * w
+        acts = self.pushes & (ahead[:n] > 0)
+        first = jnp.where(acts, rho[:n] * w[:n], z[:n])
+        if len(z) == n:
+            return _Mapped(first, acts)
+        radius = self.share @ jnp.where(acts, ahead[:n], 0.0) + self.fixed
+        y = ahead[n:].reshape(len(self.rubs), -1)
+        size = jnp.sqrt(jnp.sum(y * y, axis=1))
+        inside = self.rubs & (size <= radius)
+        along = jnp.where((self.rubs & (size > 0))[:, None], y, 0.0)
+        along = along / jnp.where(size > 0, size, 1.0)[:, None]
+        part = jnp.where(self.rubs & (size > 0), radius / jnp.where(size > 0, size, 1.0), 0.0)
+        within = (z - ahead)[n:].reshape(y.shape)
+        out = z[n:].reshape(y.shape) - part[:, None] * y
+        disks = jnp.where(inside[:, None], within, out).reshape(-1)
+        return _Mapped(jnp.concatenate([first, disks]), acts, inside, along, part)
 
-    def swept(self, z: np.ndarray) -> np.ndarray:
+    def swept(self, z: Float[Array, " n"], rho) -> Float[Array, " n"]:
         """Return z after sweeps in which each block is projected in turn, given all others."""
-        D, rho, z = self.D, self.rho, z.copy()
-        w = D @ z + self.c
-        blocks = [(np.array([i]), None) for i in range(self.n)] + [(x.rows, x) for x in self.disks]
-        for _ in range(self.sweeps):
-            for own, disk in blocks:
-                y = z[own] - rho[own[0]] * w[own]
-                if disk is None:
-                    y = np.maximum(y, 0.0)
-                else:
-                    radius, size = disk.radius(z), np.linalg.norm(y)
-                    y = y if size <= radius else y * (radius / size)
-                w += D[:, own] @ (y - z[own])
-                z[own] = y
-        return z
+        n, disks = len(self.pushes), len(self.rubs)
+        wide = (len(z) - n) // max(disks, 1)
 
-    def newton(self, z: np.ndarray, scale: float) -> tuple[np.ndarray, float]:
-        """Return the best point of Newton's method from z, and the largest entry of its map."""
-        F, J = self.linearized(z, scale)
-        sizes = [np.linalg.norm(F)]
-        best = z, F
-        for _ in range(self.steps):
-            small = sizes[-1] <= SOLUTION_ERROR and sizes[-1] > 0.5 * min(
-                sizes[:-1], default=np.inf
-            )
-            if small or sizes[-1] <= ROUND_OFF:
-                break
-            try:
-                step = np.linalg.solve(J + self.damping * np.eye(len(z)), -F)
-            except np.linalg.LinAlgError:
-                step = np.linalg.lstsq(J, -F, rcond=None)[0]
-            tried = []
-            for part in self.lengths:
-                size = np.linalg.norm(self.residual(z + part * step, scale))
-                tried.append((size, part))
-                if size < 0.9 * max(sizes[-self.remembered :]):
-                    break
-            if not np.isfinite(min(tried)[0]):
-                break
-            z = z + min(tried)[1] * step
-            F, J = self.linearized(z, scale)
-            sizes.append(np.linalg.norm(F))
-            if sizes[-1] < np.linalg.norm(best[1]):
-                best = z, F
-        # the residual with ρ of the single blocks
-        return best[0], float(np.max(np.abs(self.residual(best[0], 1.0))))
+        def push(i, z):
+            y = z[i] - rho[i] * (self.D[i] @ z + self.c[i])
+            return z.at[i].set(jnp.where(self.pushes[i], jnp.maximum(y, 0.0), 0.0))
+
+        def rub(k, z):
+            begin = n + k * wide
+            own = lambda x: jax.lax.dynamic_slice_in_dim(x, begin, wide)
+            y = own(z) - own(rho) * (own(self.D) @ z + own(self.c))
+            radius = self.share[k] @ z[:n] + self.fixed[k]
+            radius = jnp.where(self.rubs[k], jnp.maximum(radius, 0.0), 0.0)
+            size = jnp.sqrt(jnp.sum(y * y))
+            y = jnp.where(size <= radius, y, y * (radius / jnp.where(size > 0, size, 1.0)))
+            return jax.lax.dynamic_update_slice_in_dim(z, y, begin, 0)
+
+        def sweep(_, z):
+            z = jax.lax.fori_loop(0, n, push, z) if n else z
+            return jax.lax.fori_loop(0, disks, rub, z) if disks else z
+
+        return jax.lax.fori_loop(0, self.sweeps, sweep, z)
+
+
+class _Mapped(NamedTuple):
+    """The natural map F at one point.
+
+    Attributes:
+        acts: which normal forces are positive.
+        inside: which friction forces are within their disks.
+        along, part: of each disk, direction of the point that is projected, and R over its length.
+    """
+
+    F: Array
+    acts: Array
+    inside: AnyArray = np.zeros(0)
+    along: AnyArray = np.zeros(0)
+    part: AnyArray = np.zeros(0)
+
+
+def solved(problem: CoulombProblem) -> tuple[Float[Array, " n"], Bool[Array, ""]]:
+    """Return z of Coulomb's problem, and whether it is within `SOLUTION_ERROR` of the terms."""
+    size = jnp.max(jnp.abs(problem.c), initial=0.0)
+    unit = jnp.where(size > 0, size, 1.0)
+    given = problem._replace(c=problem.c / unit, fixed=problem.fixed / unit)
+    rho, zero = given.rho, jnp.zeros(len(problem.c))
+    scales = jnp.array(problem.scales)
+
+    def good(least, found):
+        return least <= SOLUTION_ERROR + ROUND_OFF * jnp.max(jnp.abs(found), initial=0.0)
+
+    def going(carry):
+        k, _, _, found, least = carry
+        return (k < problem.starts) & ~good(least, found)
+
+    def once(carry):
+        # alternate between the end of the last start and sweeps without Newton steps, which
+        # converge slowly
+        k, seed, x, found, least = carry
+        again = k % 2 == 1
+        start = given.swept(jnp.where(again, x, seed), rho)
+        x, left = _newton(given, start, scales[k % len(problem.scales)], rho)
+        better = left < least
+        keep = jnp.where(better, x, found), jnp.where(better, left, least)
+        return k + 1, jnp.where(again, seed, start), x, *keep
+
+    start = jnp.asarray(0), zero, zero, zero, jnp.asarray(jnp.inf)
+    _, _, _, found, least = jax.lax.while_loop(going, once, start)
+    # the error relative to forces that are large compared with c
+    fine = good(least, found) | (least <= SOLUTION_ERROR * jnp.max(jnp.abs(found), initial=0.0))
+    return unit * jnp.where(size > 0, found, 0.0), fine | (size == 0)
+
+
+def _newton(problem: CoulombProblem, z, scale, rho):
+    """Return the best point of Newton's method from z, and the largest entry of the map with ρ of
+    the single blocks at this point.
+    """
+    lengths, eye = jnp.array(problem.lengths), jnp.eye(len(z))
+    norm = lambda F: jnp.sqrt(F @ F)
+
+    def going(carry):
+        turn, ended, *_ = carry
+        return (turn < problem.steps) & ~ended
+
+    def once(carry):
+        turn, _, z, recent, least, best, best_size = carry
+        of_z = lambda x: problem.residual(x, scale, rho)
+        F, J = problem.linearized(z, scale, rho)
+        step = LU(J + problem.damping * eye).solve(-F)
+        sizes = jax.lax.map(lambda part: norm(of_z(z + part * step)), lengths)
+        enough = sizes < 0.9 * jnp.max(recent)
+        which = jnp.where(jnp.any(enough), jnp.argmax(enough), jnp.argmin(sizes))
+        size, moved = sizes[which], z + lengths[which] * step
+        finite = jnp.isfinite(size)
+        z = jnp.where(finite, moved, z)
+        better = finite & (size < best_size)
+        ended = ~finite | (size <= ROUND_OFF) | ((size <= SOLUTION_ERROR) & (size > 0.5 * least))
+        best = jnp.where(better, z, best)
+        recent = jnp.append(recent[1:], size)
+        return (
+            turn + 1,
+            ended,
+            z,
+            recent,
+            jnp.minimum(least, size),
+            best,
+            jnp.minimum(best_size, jnp.where(finite, size, jnp.inf)),
+        )
+
+    size = norm(problem.residual(z, scale, rho))
+    recent = jnp.full(problem.remembered, -jnp.inf).at[-1].set(size)
+    start = jnp.asarray(0), size <= ROUND_OFF, z, recent, size, z, size
+    best = jax.lax.while_loop(going, once, start)[5]
+    return best, jnp.max(jnp.abs(problem.residual(best, 1.0, rho)), initial=0.0)
+
+
+_native = program(solved)
+
+
+def frictional(
+    D: np.ndarray, c: np.ndarray, pushes: int, disks: Sequence[Disk]
+) -> np.ndarray | None:
+    """Return z of the friction problem, or None if no start converges within `SOLUTION_ERROR` of
+    the terms.
+
+    Args:
+        D: shape (n, n), rows of about unit length.
+        c: shape (n,).
+        pushes: number of normal forces, which are the first entries of z.
+        disks: the disks of the other entries.
+    """
+    n, k = _room(pushes), _room(len(disks))
+    wide = max((len(x.rows) for x in disks), default=0)
+    places = np.arange(len(c))
+    for i, x in enumerate(disks):
+        places[x.rows] = n + wide * i + np.arange(len(x.rows))
+    whole, left = np.eye(n + wide * k), np.zeros(n + wide * k)
+    whole[np.ix_(places, places)], left[places] = D, c
+    share, fixed = np.zeros((k, n)), np.zeros(k)
+    for i, x in enumerate(disks):
+        fixed[i] = x.fixed
+        if x.owner >= 0:
+            share[i, x.owner] = x.share
+    acts = np.arange(n) < pushes, np.arange(k) < len(disks)
+    z, found = _native(CoulombProblem(whole, left, *acts, share, fixed))
+    return np.asarray(z)[places] if found else None
+
+
+def _room(count: int) -> int:
+    """Return the number of forces for which a problem with `count` of them is compiled, so that few
+    programs serve all problems: the added forces have a unit row each, and are zero.
+    """
+    if count > 64:
+        return -(-count // 64) * 64
+    return max(4, 1 << (count - 1).bit_length()) if count else 0

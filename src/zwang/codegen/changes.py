@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from zwang.algebra.natural_map import CoulombProblem, solved
+from zwang.algebra.cone_complementarity import CoulombProblem, solved
 from zwang.codegen.touch import Touched, touch
 from zwang.dynamics.run_events import Events
 from zwang.dynamics.vector_field import (

@@ -8,12 +8,23 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from zwang.native import functions
-from zwang.native.arrays import Elements, Memory, Scalars, fill, new_memory, scalars
+from zwang.native.arrays import (
+    Elements,
+    Memory,
+    Scalars,
+    assign,
+    element,
+    fill,
+    loop,
+    new_memory,
+    scalars,
+)
 from zwang.native.builder import Builder
 from zwang.native.errors import NotNativeError
 from zwang.native.instructions import Operand
@@ -22,12 +33,12 @@ from zwang.native.walk import Call, rule
 DOUBLE, WHOLE = np.dtype(np.float64), np.dtype(np.int32)
 
 
-def routine(b: Builder, name: str, *arguments: int | str | Memory) -> None:
-    """Call a routine; integers and letters are passed as addresses of constants."""
+def routine(b: Builder, name: str, *arguments: int | float | str | Memory) -> None:
+    """Call a routine; numbers and letters are passed as addresses of constants."""
     given = []
     for x in arguments:
-        if isinstance(x, int):
-            given.append(b.literal("i32", [x]).base)
+        if isinstance(x, int | float):
+            given.append(b.literal("i32" if isinstance(x, int) else "double", [x]).base)
         elif isinstance(x, str):
             given.append(b.literal("i8", [ord(x)]).base)
         else:
@@ -184,20 +195,49 @@ def lu_of_many(call: Call) -> list:
     _float64(call)
     b, (m, n) = call.builder, call.shapes[0][-2:]
 
-    def of_one(where: tuple) -> list:
+    def of_one(where: tuple) -> list[Elements]:
         A, info = _transposed_copy(call, where, n, m), _room(b, WHOLE, 1)
-        pivots = _room(b, WHOLE, min(m, n))
-        routine(b, "dgetrf", m, n, A, m, pivots, info)
-        found = np.empty((m, n), object)
-        for i, j in np.ndindex(m, n):
-            found[i, j] = b.load("double", A.buffer, j * m + i)
+        counted, pivots = (_room(b, WHOLE, min(m, n)) for _ in range(2))
+        routine(b, "dgetrf", m, n, A, m, counted, info)
         # LAPACK counts rows from one.
-        places = [b.shared("i32", "sub", x, 1) for x in scalars(b, pivots)]
-        order = np.arange(m).astype(object)
-        exchange_rows(b, places, order)
-        return [found, np.array(places, object), order]
+        less = lambda i: b.shared("i32", "sub", element(b, counted, i), 1)
+        loop(b, pivots.shape, lambda i: assign(b, pivots, i, less(i)))
+        return [Memory(A.buffer, DOUBLE, (m, n), (1, m)), pivots, exchanged(b, pivots, m)]
 
-    return _stacked(call, of_one)
+    if len(call.shapes[0]) == 2:
+        return of_one(())
+    return _stacked(call, lambda where: [scalars(b, x) for x in of_one(where)])
+
+
+def exchanged(b: Builder, pivots: Memory, count: int) -> Memory:
+    """Return the permutation of `count` rows in which each row k in turn is exchanged with the row
+    at `pivots[k]`.
+    """
+    order = _room(b, WHOLE, count)
+    as_entry = partial(functions.converted, b, np.int64, WHOLE)
+    loop(b, order.shape, lambda i: assign(b, order, i, as_entry(i[0])))
+
+    def exchange(k: tuple) -> None:
+        other = (functions.converted(b, WHOLE, np.int64, element(b, pivots, k)),)
+        here, there = element(b, order, k), element(b, order, other)
+        assign(b, order, k, there)
+        assign(b, order, other, here)
+
+    loop(b, pivots.shape, exchange)
+    return order
+
+
+def triangular_of_many(call: Call) -> Memory:
+    """Solve with a large triangular matrix, `op(A) X = B`, or `X op(A) = B`."""
+    _float64(call)
+    b, p = call.builder, call.params
+    m, n = call.shapes[1]
+    A, X = (copy_of(call, i, ()) for i in range(2))
+    # The routine sees Aᵀ and Xᵀ.
+    side, triangle = "RL"[not p["left_side"]], "UL"[not p["lower"]]
+    turned, diagonal = "NT"[bool(p["transpose_a"])], "NU"[p["unit_diagonal"]]
+    routine(b, "dtrsm", side, triangle, turned, diagonal, n, m, 1.0, A, call.shapes[0][0], X, n)
+    return X
 
 
 def exchange_rows(b: Builder, places: Sequence, order: np.ndarray) -> None:

@@ -11,13 +11,19 @@ import numpy as np
 
 from zwang.native import functions
 from zwang.native.arithmetic import LONG_SUM
-from zwang.native.arrays import Emitted, constants, fill, new_memory, scalars
+from zwang.native.arrays import Emitted, Memory, constants, fill, memory, new_memory, scalars
 from zwang.native.builder import Buffer, Builder, Value
 from zwang.native.errors import NotNativeError
 from zwang.native.instructions import Operand
 from zwang.native.rolled import alike
 from zwang.native.rules.calls import NAMED
-from zwang.native.rules.lapack import exchange_rows, lu_of_many, routine
+from zwang.native.rules.lapack import (
+    exchange_rows,
+    exchanged,
+    lu_of_many,
+    routine,
+    triangular_of_many,
+)
 from zwang.native.rules.reductions import combined
 from zwang.native.types import FLOATS, register_type
 from zwang.native.walk import Call, rule
@@ -212,6 +218,9 @@ def minimum_degree(pattern: list[list[bool]]) -> list[int]:
 @rule("triangular_solve")
 def triangular_solve(call: Call) -> Emitted:
     b, t, p = call.builder, _float_type(call), call.params
+    large = isinstance(call.inputs[0], Memory) and math.prod(call.shapes[0]) > MOST_PIVOTED
+    if large and b.rolls and t == "double" and len(call.shapes[0]) == 2:
+        return triangular_of_many(call)
     A, B = call.scalars(0), call.scalars(1)
     left, lower, transposed, unit = (
         p["left_side"],
@@ -247,10 +256,10 @@ def triangular_solve(call: Call) -> Emitted:
 @rule("lu")
 def lu(call: Call) -> list:
     """Factor `P A = L U` with partial pivoting; rows are exchanged by `select`."""
+    if math.prod(call.shapes[0][-2:]) > MOST_PIVOTED:
+        return lu_of_many(call)
     b, t, A = call.builder, _float_type(call), call.scalars(0)
     m, n = A.shape[-2:]
-    if m * n > MOST_PIVOTED:
-        return lu_of_many(call)
     found = A.copy()
     pivots = np.empty((*A.shape[:-2], min(m, n)), object)
     order = np.empty((*A.shape[:-2], m), object)
@@ -299,7 +308,10 @@ def _lu(b: Builder, t: str, A: np.ndarray, pivots: np.ndarray, order: np.ndarray
 
 @rule("lu_pivots_to_permutation")
 def pivots_to_permutation(call: Call) -> Emitted:
-    b, pivots, n = call.builder, call.scalars(0), call.params["permutation_size"]
+    b, n = call.builder, call.params["permutation_size"]
+    if len(call.shapes[0]) == 1 and n * n > MOST_PIVOTED:
+        return exchanged(b, memory(b, call.inputs[0], call.dtypes[0]), n)
+    pivots = call.scalars(0)
     found = np.empty((*pivots.shape[:-1], n), object)
     for where in np.ndindex(*pivots.shape[:-1]):
         found[where] = np.arange(n)
