@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -25,7 +24,7 @@ from zwang.thresholds import ROUND_OFF
 BALL_COORDINATES, BALL_VELOCITIES = ("qw", "qx", "qy", "qz"), ("wx", "wy", "wz")
 
 
-def ball(center=(0.0, 0.0, 0.0), axes=None) -> Any:
+def ball(center=(0.0, 0.0, 0.0), axes=None) -> np.ndarray | Array:
     """Return the twists of a ball joint, shape (3, 6).
 
     Its coordinates are the unit quaternion of the body's rotation in `axes`, its velocities the
@@ -159,7 +158,7 @@ class BodyTree:
         self.system = self._system()
 
     def __repr__(self) -> str:
-        return present("text_of_tree", self)
+        return present("text_of", self, "bodies")
 
     def _joined(self) -> tuple[Branching, tuple[str, ...], list]:
         parent, balls, bodies, names, twists, slides = [], [], [], [], [], []
