@@ -43,7 +43,7 @@ IMPACTS = 3
 
 
 @dataclasses.dataclass(frozen=True)
-class Holding:
+class ModeChange:
     """State and modes from an instant on.
 
     Attributes:
@@ -129,7 +129,7 @@ class Contacts:
         modes: np.ndarray,
         span: float,
         fired: np.ndarray | None = None,
-    ) -> Holding:
+    ) -> ModeChange:
         """Determine the modes from a state on.
 
         Args:
@@ -207,7 +207,7 @@ class Contacts:
         if len(on := self.rows[(own > HELD_OFF)[self.places]]):
             rows = np.array([*problem.held, *on], int)
             after = after - problem.some(rows).correct(problem.psi[rows])
-        return Holding(np.concatenate([q, after]), held, record)
+        return ModeChange(np.concatenate([q, after]), held, record)
 
     def with_params(self, params: PyTree) -> Contacts:
         """Return the contacts with other parameters, before their first impact."""
