@@ -127,10 +127,6 @@ def _more(found: Sequence) -> str:
     return f", and {len(found) - 1} times more" if len(found) > 1 else ""
 
 
-ON_BRANCH = Remedy(
-    "start on the intended branch (zw.analysis.branches)",
-    (("", "start on the intended branch (`zwang branches`)"),),
-)
 FOLLOWED = Remedy(
     "take shorter steps (longest_step, rtol), which follow it",
     (("rtol", "take a smaller --rtol, whose shorter steps follow it"),),
@@ -146,10 +142,14 @@ def _branch_changed(run: Run, data: Variables) -> Iterator[str]:
     if not changed:
         return
     c = changed[0]
+    on_branch = Remedy(
+        "start on the intended branch (zw.analysis.branches)",
+        (("", "start on the intended branch (`zwang branches`)"),),
+    )
     yield (
         f"the motion changed its branch at t = {c.time:.6g} s, from {c.before} to {c.after} of the "
         f"{c.branches} that meet there{_more(changed)}: forces or errors decided, not momentum; "
-        f"{advice(Remedy('see zw.analysis.passages', options=()), ON_BRANCH)}."
+        f"{advice(Remedy('see zw.analysis.passages', options=()), on_branch)}."
     )
 
 
