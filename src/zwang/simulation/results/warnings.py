@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from zwang.simulation.results.record import Run
 
 
-SCATTERED = 4
-"""Number of perturbed states per sample whose accelerations are compared. They scatter by less than
-the worst case, which `MARGIN` accounts for."""
-
-
 def warnings_of(run: Run, data: Variables) -> tuple[str, ...]:
     """Return all warnings about a run, from its variables at the samples.
 
@@ -244,7 +239,8 @@ def _scatter(run: Run, samples: np.ndarray) -> np.ndarray:
     ]
     size = lambda w: np.array([np.sqrt(abs(a @ M @ a)) for a, M in zip(w, masses, strict=True)])
     free = size(motion.free_acceleration[samples])
-    for _ in range(SCATTERED):
+    # a few perturbed states scatter by less than the worst case, which `MARGIN` accounts for
+    for _ in range(4):
         near = y * (1 + np.finfo(float).eps * random.choice([-1.0, 1.0], y.shape))
         rates = mapped(rate_of_stage, (run.flow,), t, near, applied)[:, nq:]
         apart = size(np.asarray(rates) - motion.acceleration[samples])
