@@ -100,6 +100,7 @@ class Turning(AbstractMonitor):
         due = switching.due(here, stops)
         while due:
             now = switching.apply(run.flow, here, due, self._duration)
+            assert now.record is not None  # switches that are due change
             done.append(now.record)
             values = np.zeros(0)
             if len(here.events):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -24,7 +25,7 @@ from zwang.thresholds import ROUND_OFF
 BALL_COORDINATES, BALL_VELOCITIES = ("qw", "qx", "qy", "qz"), ("wx", "wy", "wz")
 
 
-def ball(center=(0.0, 0.0, 0.0), axes=None) -> np.ndarray | Array:
+def ball(center=(0.0, 0.0, 0.0), axes=None) -> Any:
     """Return the twists of a ball joint, shape (3, 6).
 
     Its coordinates are the unit quaternion of the body's rotation in `axes`, its velocities the
