@@ -8,10 +8,11 @@ import jax
 import numpy as np
 
 from zwang.equations.constraint import AbstractConstraint
+from zwang.equations.constraint.units import per_second
 from zwang.errors import Result
 from zwang.inputs.arrays import is_concrete
 from zwang.inputs.text import counted
-from zwang.output.named_tables import NamedTable, number, per_second, texts
+from zwang.output.named_tables import NamedTable, number, texts
 
 if TYPE_CHECKING:
     from zwang.bodies.rigid import RigidBodies

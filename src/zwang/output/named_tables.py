@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.dynamics.labels import Labels
+from zwang.equations.constraint.units import per_second
 from zwang.errors import Result
 from zwang.inputs.text import counted
 from zwang.simulation.results.units import force_unit
@@ -69,13 +70,6 @@ def texts(tables: Sequence[NamedTable]) -> list[str]:
 def number(value, unit: str = "") -> str:
     """Format a number with its unit; zero has no sign."""
     return f"{float(value) + 0.0:.6g}{f' {unit}' if unit else ''}"
-
-
-def per_second(unit: str) -> str:
-    """The unit of a rate: m/s becomes m/s²."""
-    if not unit:
-        return ""
-    return f"{unit}²" if unit.endswith("/s") else f"{unit}/s"
 
 
 def _named(labels: Labels | None, nv: int) -> tuple[str, Sequence[str], Sequence[str], str]:
