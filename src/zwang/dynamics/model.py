@@ -279,7 +279,6 @@ class Model(Record):
         *,
         constraints: Sequence[AbstractConstraint] | None = None,
         servo: AbstractControlLaw | None = None,
-        name: str | None = None,
     ) -> Model:
         """Return a model of the same system with other constraints, and with a given control law or
         none.
@@ -290,7 +289,7 @@ class Model(Record):
             self.params,
             servo=servo,
             singular_mass=self.singular_mass,
-            name=self.name if name is None else name,
+            name=self.name,
             layout=self.layout,
         )
 
