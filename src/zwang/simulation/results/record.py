@@ -301,12 +301,6 @@ class Run:
         if "dataset" in vars(self):
             self.dataset[name] = own[name].dims, values, attrs
 
-    def compile_between(self) -> None:
-        """Compile the program for many states between steps, and keep it for later runs; a run
-        evaluates few instants one by one.
-        """
-        self._between.compile()
-
     def at(self, t) -> tuple[np.ndarray, np.ndarray]:
         """Return q and v at any time of the run, or at many, shapes (nq,) and (nv,) or (times, nq)
         and (times, nv): a polynomial of degree 7 through four steps, projected onto the
