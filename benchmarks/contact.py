@@ -81,7 +81,7 @@ def closed_contacts() -> float:
     floor = zw.Inequality(lambda q, t, p: q[2::3], name="floor", unit="m")
     model, q = zw.Model(system, [floor]), np.zeros(n)
     state = host_state(q, 0.0 * q, 0.0)
-    dynamics = [x.dynamics() for x in (zw.Model(system), zw.contact_mode(model, q))]
+    dynamics = [x.dynamics() for x in (zw.Model(system), zw.analysis.contact_mode(model, q))]
     measured = [accelerations(x, state) for x in dynamics]
     times = np.array([[call(COUNT) for call in measured] for _ in range(REPEATS)])
     free, closed = np.min(times, axis=0)

@@ -15,16 +15,15 @@ jax.config.update("jax_enable_x64", True)
 import zwang.gallery.index  # noqa: E402
 import zwang.mechanism.keys  # noqa: E402
 import zwang.mechanism.registry  # noqa: E402
-import zwang.robots.sdf_specification  # noqa: E402
-import zwang.robots.urdf_specification  # noqa: E402
 from zwang.objects.families import ALL_FAMILIES, PACKAGE  # noqa: E402
+from zwang.robots import sdf_specification, specification, urdf_specification  # noqa: E402
 
 TABLES = {family.name.replace(" ", "-"): family.table for family in ALL_FAMILIES} | {
     "joints": zwang.mechanism.registry.table,
     "keys": zwang.mechanism.keys.table,
     "gallery": zwang.gallery.index.table,
-    "urdf": zwang.robots.urdf_specification.table,
-    "sdf": zwang.robots.sdf_specification.table,
+    "urdf": lambda: specification.table(urdf_specification.RULES),
+    "sdf": lambda: specification.table(sdf_specification.RULES),
 }
 FOLDERS = {family.name.replace(" ", "-"): family.place for family in ALL_FAMILIES} | {
     "joints": "mechanism.joints",

@@ -105,9 +105,6 @@ print(zw.control(zw.Model(cart, name="cart"), servo, [0.0, 0.0], [0.0, 0.0]))
     ),
     "Control": _one_control("gains=3.0"),
     "Motion": _one_instant("t=0.0"),
-    "compiler_options": PENDULUM
-    + "twice = jax.jit(lambda x: 2.0 * x, compiler_options=zw.compiler_options())\n"
-    "print(twice(1.0))\n",
     "keep_programs": HEAD
     + """import tempfile
 print(zw.keep_programs(tempfile.mkdtemp()) or "programs are kept")

@@ -138,7 +138,7 @@ def incline() -> Iterator[Found]:
     example = zw.gallery.load("block-on-incline")
 
     def slides(mu: float) -> bool:
-        mode = zw.contact_mode(example.model, example.q0, params={"static": mu})
+        mode = zw.analysis.contact_mode(example.model, example.q0, params={"static": mu})
         return any(isinstance(c, zw.DryFriction) for c in mode.constraints.members)
 
     least = halved(lambda mu: not slides(mu), 0.1, 0.5)
@@ -155,7 +155,7 @@ def painleve() -> Iterator[Found]:
 
         def no_answer(mu: float) -> bool:
             try:
-                zw.contact_mode(example.model, example.q0, example.v0, params={"mu": mu})
+                zw.analysis.contact_mode(example.model, example.q0, example.v0, params={"mu": mu})
             except zw.ModelError:
                 return True
             return False

@@ -4,7 +4,8 @@
 
 Here stands what one types first. Integrators, pseudoinverses, formulations and drift methods are in
 `zw.methods`, questions that a model answers without a simulation in `zw.analysis`, parts of servo
-control in `zw.servo`, samples of a study in `zw.study`. Nothing imports JAX before it is used.
+control in `zw.servo`, studies and runs that outlive their process in `zw.study`. Nothing imports
+JAX before it is used.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from zwang.codegen.c import c_code as c_code
     from zwang.codegen.fmu import fmu as fmu
     from zwang.codegen.stablehlo import stablehlo as stablehlo
-    from zwang.compile import compiler_options as compiler_options
     from zwang.compile import keep_programs as keep_programs
     from zwang.compile import program as program
     from zwang.dynamics.consistent_state import consistent_state as consistent_state
@@ -56,13 +56,9 @@ if TYPE_CHECKING:
     from zwang.simulation import simulate as simulate
     from zwang.simulation.batch import batch as batch
     from zwang.simulation.fit import fit as fit
-    from zwang.simulation.mode import contact_mode as contact_mode
     from zwang.simulation.project import project as project
     from zwang.simulation.switching import Switch as Switch
     from zwang.simulation.trajectory import trajectory as trajectory
-    from zwang.study.long_run import long_run as long_run
-    from zwang.study.long_run import resume as resume
-    from zwang.study.monte_carlo import monte_carlo as monte_carlo
     from zwang.study.sweep import sweep as sweep
     from zwang.symbolic import derive as derive
 

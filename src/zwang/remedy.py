@@ -72,4 +72,5 @@ def advice(*remedies: Remedy) -> str:
 
 def resume_call(folder: str) -> str:
     """The call, or the command, that resumes a long run."""
-    return advice(Remedy(f"zw.resume({folder!r})", (("resume", f"zwang run --resume {folder}"),)))
+    command = ("resume", f"zwang run --resume {folder}")
+    return advice(Remedy(f"zw.study.resume({folder!r})", (command,)))

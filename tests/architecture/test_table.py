@@ -12,7 +12,11 @@ MOST = {
     "files with factorizations outside algebra": 2,
     "Newton iterations onto φ": 4,
     "thresholds in core and analysis": 45,
-    "annotations `Any` and casts": 106,
+    "core classes": 225,
+    "core functions": 638,
+    "core constants": 147,
+    "annotations `Any` and casts": 60,
+    "names at the top": 45,
 }
 """What each of them is now: lower it where it falls."""
 MEASURES = {what: measure for what, measure, _, _ in table.MEASURES}
@@ -28,6 +32,7 @@ def test_things_are_counted_by_what_they_do_and_not_by_their_names(tmp_path: Pat
     """A class that applies A⊕, one that factors M, and a file that calls a user's mass matrix."""
     source = tmp_path / "src" / "zwang" / "dynamics"
     source.mkdir(parents=True)
+    (source.parent / "__init__.py").write_text("")
     (source / "twin.py").write_text(
         "import numpy as np\n"
         "class Twin:\n"
@@ -36,4 +41,4 @@ def test_things_are_counted_by_what_they_do_and_not_by_their_names(tmp_path: Pat
         "        self.correct = lambda r: r\n"
     )
     found = {what: MEASURES[what](table.Tree(tmp_path)) for what in MOST}
-    assert [len(x) for x in found.values()] == [1, 1, 1, 1, 0, 0, 0]
+    assert [len(x) for x in found.values()] == [1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0]

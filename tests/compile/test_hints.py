@@ -1,10 +1,14 @@
 """Hints of the numerics to the compiler do not change results."""
 
+import gc
+import weakref
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.compile.engine import native_trace
+from zwang.compile import program
+from zwang.compile.engine import native_trace, one_trace
 from zwang.compile.hints import for_any_member, over_rows, traced_once, with_batch_rule
 
 
@@ -60,7 +64,8 @@ def test_a_trace_calls_a_function_once_for_equal_operands():
         return [both(x, y)[0], both(x, y)[1], both(y, x)[0], *inner]
 
     x, y = np.arange(1.0, 3.0), np.arange(3.0, 5.0)
-    program = jax.make_jaxpr(parts)(x, y)
+    with one_trace():
+        program = jax.make_jaxpr(parts)(x, y)
     assert sum(eqn.primitive.name in ("jit", "pjit") for eqn in program.eqns) <= 4
     expected = [*(x * np.sin(y)), y[0] * np.sin(x[0])]
     expected += [x[0] * np.sin(y[0]) + x[1] * np.sin(k * y[1]) for k in (1, 2)]
@@ -70,4 +75,20 @@ def test_a_trace_calls_a_function_once_for_equal_operands():
 def test_a_result_does_not_leave_the_branch_that_computed_it():
     double = traced_once(lambda x: 2 * x, always=True)
     either = lambda x: jax.lax.cond(x > 0, lambda: double(x) + 1, lambda: double(x) - 1)
-    np.testing.assert_array_equal([jax.jit(either)(x) for x in (1.0, -1.0)], [3.0, -3.0])
+    with one_trace():
+        found = [jax.jit(either)(x) for x in (1.0, -1.0)]
+    np.testing.assert_array_equal(found, [3.0, -3.0])
+
+
+def test_no_traced_value_outlives_its_trace():
+    """The last call of a function that is traced once holds its operands only during a trace."""
+    double, operands = traced_once(lambda x: 2 * x, always=True), []
+
+    def function(x):
+        operands.append(weakref.ref(x))
+        return double(x) + double(x)
+
+    x = np.ones(())
+    assert as_native(function)(x) == jax.jit(function)(x) == program(function)(x) == 4.0
+    gc.collect()
+    assert [x() for x in operands] == [None] * 3

@@ -12,7 +12,6 @@ import numpy as np
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.dynamics import (
     consistency,
-    evaluation,
     initial_conditions,
     number_range,
     placement,
@@ -203,12 +202,11 @@ def _evaluate_along(dynamics: Dynamics, s: State, velocities: np.ndarray) -> Mod
     return ModelEvaluation(*(np.stack(x) for x in zip(*found, strict=True)))
 
 
-def _residuals(constraints, s, p) -> evaluation.Residuals:
-    found = evaluation.Residuals(*np.zeros((2, constraints.m)))
-    found.positions[constraints.position_rows] = abs(constraints.position_residual(s.q, s.t, p))
-    psi = constraints.velocity_residual(s.q, s.v, s.t, p)
-    found.velocities[constraints.velocity_rows] = abs(psi)
-    return found
+def _residuals(constraints, s, p) -> tuple[np.ndarray, np.ndarray]:
+    phi, psi = np.zeros((2, constraints.m))
+    phi[constraints.position_rows] = abs(constraints.position_residual(s.q, s.t, p))
+    psi[constraints.velocity_rows] = abs(constraints.velocity_residual(s.q, s.v, s.t, p))
+    return phi, psi
 
 
 def circle(length: float = 1.0) -> Rows:

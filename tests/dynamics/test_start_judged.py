@@ -230,7 +230,7 @@ def test_entries_of_a_sparse_matrix_are_looked_at():
 def mass_refused(M, A=None, nv=2) -> str | None:
     A = np.zeros((0, nv)) if A is None else A
     try:
-        refuse_singular_mass(InNumPy(nv, {}), found_at(M=np.asarray(M), A=A), None)
+        refuse_singular_mass(InNumPy(nv, {}), found_at(M=np.asarray(M), A=A))
     except zw.ModelError as error:
         return str(error)
     return None

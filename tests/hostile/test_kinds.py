@@ -69,7 +69,6 @@ CLASSES = {
     "Rattle": {},
     "grid": {},
     **{name: {"number": 4} for name in ("sobol", "draws")},
-    "compiler_options": {},
     "keep_programs": {"on": False},
     "load": {"path": "none.nc"},
     "robot": {"path": "none.urdf"},

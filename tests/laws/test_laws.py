@@ -30,8 +30,8 @@ from tests.laws.random_models import (
     turned,
     unit_rows,
 )
-from zwang.dynamics.formulation import ALL_FORMULATIONS
 from zwang.dynamics.motion import Motion
+from zwang.objects.families import FORMULATIONS
 
 FEW = int(os.environ.get("ZWANG_LAWS", "4"))
 FEWEST = int(os.environ.get("ZWANG_LAWS", "4"))
@@ -235,7 +235,7 @@ def some_by_default(methods, *names: str):
 @pytest.mark.slow
 @counts
 @pytest.mark.parametrize(
-    "formulation", some_by_default(ALL_FORMULATIONS, "UdwadiaKalaba", "Nullspace")
+    "formulation", some_by_default(FORMULATIONS.classes(), "UdwadiaKalaba", "Nullspace")
 )
 def test_every_formulation_gives_the_same_motion(formulation, count):
     def law(case):

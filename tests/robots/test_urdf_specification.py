@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from zwang.errors import ModelError
+from zwang.robots.specification import table
 from zwang.robots.urdf import read
-from zwang.robots.urdf_specification import DEFAULTS, ENTRIES, table
+from zwang.robots.urdf_specification import DEFAULTS, RULES
 
 MASS = """<inertial><origin xyz="0.1 0.2 0.3" rpy="0.4 0.5 0.6"/><mass value="2"/>
 <inertia ixx="0.2" iyy="0.3" izz="0.25" ixy="0.01" ixz="0.02" iyz="0.03"/></inertial>"""
@@ -117,14 +118,12 @@ def motion(made) -> str:
 
 
 def test_the_table_has_all_that_the_schema_has():
-    whole = {path for path, entry in ENTRIES.items() if entry.inside}
-    assert not {
-        x for x in SCHEMA - ENTRIES.keys() if x.partition("@")[0].split("/")[0] not in whole
-    }
-    assert all(f"`{path or 'robot'}`" in table() for path in ENTRIES)
+    whole = {path for path, entry in RULES.items() if entry.inside}
+    assert not {x for x in SCHEMA - RULES.keys() if x.partition("@")[0].split("/")[0] not in whole}
+    assert all(f"`{path or 'robot'}`" in table(RULES) for path in RULES)
 
 
-@pytest.mark.parametrize("path", [x for x, e in ENTRIES.items() if e.fate == "acts"])
+@pytest.mark.parametrize("path", [x for x, e in RULES.items() if e.fate == "acts"])
 def test_what_acts_changes_the_motion_or_is_needed(path, tmp_path):
     root = full(path)
     assert found(path, root)
@@ -136,7 +135,7 @@ def test_what_acts_changes_the_motion_or_is_needed(path, tmp_path):
         assert str(tmp_path / "a.urdf") in str(error)
 
 
-@pytest.mark.parametrize("path", [x for x, e in ENTRIES.items() if e.fate in ("drawn", "names")])
+@pytest.mark.parametrize("path", [x for x, e in RULES.items() if e.fate in ("drawn", "names")])
 def test_what_is_drawn_changes_pictures_alone(path, tmp_path):
     root = full(path)
     assert found(path, root)
@@ -145,21 +144,21 @@ def test_what_is_drawn_changes_pictures_alone(path, tmp_path):
     after = description(root, tmp_path)
     assert motion(before) == motion(after)
     changed = before.shapes != after.shapes
-    assert changed == (ENTRIES[path].fate == "drawn")
+    assert changed == (RULES[path].fate == "drawn")
 
 
-@pytest.mark.parametrize("path", [x for x, e in ENTRIES.items() if e.fate == "listed"])
+@pytest.mark.parametrize("path", [x for x, e in RULES.items() if e.fate == "listed"])
 def test_what_is_listed_is_listed_while_it_is_there(path, tmp_path):
-    root, words = full(path), ENTRIES[path].what
+    root, words = full(path), RULES[path].what
     assert found(path, root)
-    kin = {x for x in ENTRIES if path.startswith((f"{x}/", f"{x}@")) or x.startswith(path)}
-    for other, entry in ENTRIES.items():
+    kin = {x for x in RULES if path.startswith((f"{x}/", f"{x}@")) or x.startswith(path)}
+    for other, entry in RULES.items():
         if entry.fate == "listed" and other not in kin:
             remove(other, root)
     with_it = description(root, tmp_path)
     assert any(x.startswith(f"{words}: ") for x in with_it.unsupported)
     for other in sorted(kin):
-        if ENTRIES[other].fate == "listed":
+        if RULES[other].fate == "listed":
             remove(other, root)
     without = description(root, tmp_path)
     assert not any(x.startswith(words) for x in without.unsupported)
@@ -171,12 +170,10 @@ def test_a_value_that_changes_nothing_is_not_listed(path, tmp_path):
     root = full(path)
     for element in found(path, root):
         element.set(path.partition("@")[2], "0.0")
-    assert not any(
-        x.startswith(ENTRIES[path].what) for x in description(root, tmp_path).unsupported
-    )
+    assert not any(x.startswith(RULES[path].what) for x in description(root, tmp_path).unsupported)
 
 
-@pytest.mark.parametrize("where", [x for x in ENTRIES if "@" not in x and not ENTRIES[x].inside])
+@pytest.mark.parametrize("where", [x for x in RULES if "@" not in x and not RULES[x].inside])
 def test_what_urdf_does_not_have_is_listed(where, tmp_path):
     for strange in ("element", "attribute"):
         root = full(where)
@@ -193,15 +190,13 @@ def test_what_urdf_does_not_have_is_listed(where, tmp_path):
         assert sentence.startswith("parts that URDF does not have: ") and motion(made) == plain
 
 
-@pytest.mark.parametrize(
-    "path", [x for x, e in ENTRIES.items() if x and "@" not in x and not e.many]
-)
+@pytest.mark.parametrize("path", [x for x, e in RULES.items() if x and "@" not in x and not e.many])
 def test_a_part_that_stands_twice_is_refused_or_listed(path, tmp_path):
     root = full(path)
     above, _, tag = path.rpartition("/")
     parent = next(x for x in root.findall(above) if x.find(tag) is not None)
     parent.append(copy.deepcopy(parent.find(tag)))
-    if ENTRIES[path].fate == "drawn":
+    if RULES[path].fate == "drawn":
         assert f"a second {path}" in " ".join(description(root, tmp_path).unsupported)
         return
     with pytest.raises(ModelError, match=f"two elements {tag}, expected one"):

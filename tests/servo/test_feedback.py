@@ -89,7 +89,7 @@ def test_a_sampled_and_delayed_regulator_is_that_of_the_matrix_exponential():
 def test_a_success_rate_is_that_of_the_normal_distribution():
     """A mass that drifts for 1 s with a random speed, and noise that each case draws anew."""
     model = mass()
-    study = zw.monte_carlo(
+    study = zw.study.monte_carlo(
         zw.Loop(sample_time=0.05, noise_q=1e-3, model=model),
         model,
         {"m": norm(2.0, 0.1), "delay": "0:0.05", "speed": norm(0.0, 1.0)},

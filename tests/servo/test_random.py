@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import zwang as zw
 from zwang.errors import ModelError, Result
+from zwang.objects.families import NULL_SPACES
 from zwang.servo import Preferred, Servo, WeightedNorm, control
-from zwang.servo.null_space import ALL_NULL_SPACES
 
 NV, PASSIVE, SERVO, NU = 6, 2, 3, 4
 
@@ -82,7 +82,7 @@ def projected(p: dict):
     actuation=st.integers(0, NU),
     rows=st.integers(0, SERVO),
     solvable=st.booleans(),
-    kind=st.sampled_from(ALL_NULL_SPACES),
+    kind=st.sampled_from(NULL_SPACES.classes()),
 )
 def test_control_meets_everything_or_says_what_it_misses(
     seed, passive, actuation, rows, solvable, kind
@@ -127,14 +127,14 @@ def test_answer_names_the_constraint_without_authority():
     p["bs"][2] = p["bs"][0]
     said = "no actuator .*'row 1' without authority misses by .* of the accelerations involved"
     with pytest.raises(ModelError, match=said) as caught:
-        control(model(), servo(ALL_NULL_SPACES[0]), np.zeros(NV), np.zeros(NV), params=p)
+        control(model(), servo(zw.servo.LeastNorm), np.zeros(NV), np.zeros(NV), params=p)
     assert "row 0" not in str(caught.value) and "row 2" not in str(caught.value)
     p["As"][1], p["bs"][1] = (
         p["As"][0],
         p["bs"][0] + 1,
     )  # two rows want different things of the same actuators
     with pytest.raises(ModelError, match="cannot meet all servo constraints together") as caught:
-        control(model(), servo(ALL_NULL_SPACES[0]), np.zeros(NV), np.zeros(NV), params=p)
+        control(model(), servo(zw.servo.LeastNorm), np.zeros(NV), np.zeros(NV), params=p)
     assert "row 0" in str(caught.value) and "row 1" in str(caught.value)
 
 

@@ -33,7 +33,7 @@ class Uncertain(NamedTuple):
     Attributes:
         model: model with the parameters that the controller assumes.
         start: q and v.
-        over: distributions of the drawn parameters, as in `zw.monte_carlo`.
+        over: distributions of the drawn parameters, as in `zw.study.monte_carlo`.
         bounds: stated bounds by name, the first one of the largest error.
         outputs: the bounded quantities as functions of a motion (t, q, v).
         near: fraction of the first bound that the worst draw must exceed, so that the bound is not
@@ -56,7 +56,7 @@ class Uncertain(NamedTuple):
 
     def drawn(self, cases: int) -> dict[str, np.ndarray]:
         """Draw systems and return each output, shape (cases,)."""
-        study = zw.monte_carlo(
+        study = zw.study.monte_carlo(
             zw.Loop(model=self.model),
             self.model,
             self.over,

@@ -86,7 +86,7 @@ def test_check_counts_what_holds_at_the_state(q, v, freedom, held):
 def test_a_mode_moves_as_the_run_does_and_has_gradients():
     """v₀ t + ½ g (sin α − μ cos α) t², until it sticks."""
     model, t = block(), 0.3
-    mode = zw.contact_mode(model, [0.0, 0.0], [1.0, 0.0])
+    mode = zw.analysis.contact_mode(model, [0.0, 0.0], [1.0, 0.0])
     end = lambda p: zw.trajectory(mode, [0.0, 0.0], [1.0, 0.0], [0.0, t], params=p).q[-1, 0]
     expected = t + 0.5 * G * (np.sin(SLOPE) - 0.2 * np.cos(SLOPE)) * t**2
     assert float(end({})) == pytest.approx(expected, abs=1e-12)
@@ -102,10 +102,10 @@ def test_a_mode_has_linear_equations():
         2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.array([-9.0 * q[0], -G])
     )
     model = zw.Model(system, [zw.Inequality(lambda q, t, p: q[1], name="floor")])
-    mode = zw.contact_mode(model, [0.0, 0.0])
+    mode = zw.analysis.contact_mode(model, [0.0, 0.0])
     linear = zw.analysis.linearize(mode, [0.0, 0.0])
     np.testing.assert_allclose(np.sort(np.abs(np.linalg.eigvals(linear.A))), [3.0, 3.0], rtol=1e-12)
-    assert zw.contact_mode(mode, [0.0, 0.0]) is mode
+    assert zw.analysis.contact_mode(mode, [0.0, 0.0]) is mode
 
 
 def bowl(mu=0.3):
@@ -126,7 +126,7 @@ def test_linear_equations_of_a_state_that_slides_know_its_friction():
     theta, rate, R, mu = 0.4, 1.5, 2.0, 0.3
     along = np.array([np.cos(theta), np.sin(theta)])
     state = R * np.array([np.sin(theta), -np.cos(theta)]), rate * along
-    mode = zw.contact_mode(bowl(mu), *state)
+    mode = zw.analysis.contact_mode(bowl(mu), *state)
     linear = zw.analysis.linearize(mode, *state, inputs=["q0"])
     load = G * np.cos(theta) + rate**2 / R
     exact = (-G * np.sin(theta) - mu * load) * along + rate**2 / R * np.array([-along[1], along[0]])
@@ -250,5 +250,5 @@ def test_a_force_from_outside_and_other_parameters_are_seen_by_a_run_in_pieces()
     ids=["trajectory", "motion", "linearize", "fit", "stablehlo", "steady"],
 )
 def test_what_follows_no_change_says_how_to_go_on(call):
-    with pytest.raises(zw.ModelError, match="'?floor'? is an inequality.*zw.contact_mode"):
+    with pytest.raises(zw.ModelError, match="'?floor'? is an inequality.*zw.analysis.contact_mode"):
         call(BALL)

@@ -25,7 +25,7 @@ def run(out: str, span: dict, cache: str, stepping, slowly: bool) -> None:
         if slowly:
             time.sleep(0.02)
 
-    zw.long_run(
+    zw.study.long_run(
         example.model,
         example.q0,
         example.v0,

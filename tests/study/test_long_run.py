@@ -67,7 +67,7 @@ def begun(example, out, after, **changes):
     """A run that is broken off after some chunks of steps."""
     given = {**SPAN, "every": 0.0, **changes}
     with pytest.raises(BrokenOffError):
-        zw.long_run(
+        zw.study.long_run(
             example.model, example.q0, example.v0, out=out, progress=breaking(after), **given
         )
 
@@ -82,8 +82,8 @@ def test_a_run_that_is_broken_off_twice_is_the_run_without_interruption(example,
     np.testing.assert_array_equal(partial.steps.y, whole.steps.y[:count])
     assert 256 < count < len(whole.steps.t)
     with pytest.raises(BrokenOffError):
-        zw.resume(out, every=0.0, progress=breaking(1))
-    found = zw.resume(out)
+        zw.study.resume(out, every=0.0, progress=breaking(1))
+    found = zw.study.resume(out)
     assert 0 < found.computed < len(whole.steps.t) - count
     back = found.run()
     same_steps(back.steps, whole.steps)
@@ -94,7 +94,7 @@ def test_a_run_that_is_broken_off_twice_is_the_run_without_interruption(example,
     np.testing.assert_array_equal(back.at(between)[0], whole.at(between)[0])
     assert str(back) == str(whole) and repr(back) == repr(whole)
     assert "<iframe" in zw.load(out)._repr_html_()
-    assert zw.resume(out).computed == 0 and found.result is zw.Result.SUCCESS
+    assert zw.study.resume(out).computed == 0 and found.result is zw.Result.SUCCESS
     t, q, _ = found.states()
     np.testing.assert_array_equal(q, whole.q)
     np.testing.assert_array_equal(t, whole.t)
@@ -106,12 +106,14 @@ def test_a_sampled_delayed_noisy_loop_goes_on_with_what_the_controller_remembers
     given = {"duration": 30.0, "samples": 31, "loop": loop}
     whole = zw.simulate(model, [0.0], [0.0], **given)
     with pytest.raises(BrokenOffError):
-        zw.long_run(model, [0.0], [0.0], out=tmp_path, every=0.0, progress=breaking(1), **given)
-    with pytest.raises(zw.ModelError, match=r"begun with loop, .*zw.resume\(out, loop=...\)"):
-        zw.resume(tmp_path, model=model)
+        zw.study.long_run(
+            model, [0.0], [0.0], out=tmp_path, every=0.0, progress=breaking(1), **given
+        )
+    with pytest.raises(zw.ModelError, match=r"begun with loop, .*zw.study.resume\(out, loop=...\)"):
+        zw.study.resume(tmp_path, model=model)
     with pytest.raises(zw.ModelError, match="holds another run: its model, start"):
-        zw.resume(tmp_path, model=model, loop=zw.Loop(sample_time=0.05, delay=0.12, seed=4))
-    found = zw.resume(tmp_path, model=model, loop=loop)
+        zw.study.resume(tmp_path, model=model, loop=zw.Loop(sample_time=0.05, delay=0.12, seed=4))
+    found = zw.study.resume(tmp_path, model=model, loop=loop)
     assert 0 < found.computed < len(whole.steps.t)
     same_steps(growing_steps(found), whole.steps)
 
@@ -130,8 +132,10 @@ def test_switches_impacts_and_their_records_go_on(tmp_path):
     assert len(whole.switches) >= 2
     for after in (1, 1):
         with pytest.raises(BrokenOffError):
-            zw.long_run(bob(), *start, out=tmp_path, every=0.0, progress=breaking(after), **given)
-    found = zw.long_run(bob(), *start, out=tmp_path, **given)
+            zw.study.long_run(
+                bob(), *start, out=tmp_path, every=0.0, progress=breaking(after), **given
+            )
+    found = zw.study.long_run(bob(), *start, out=tmp_path, **given)
     assert 0 < found.computed < len(whole.steps.t)
     same_steps(growing_steps(found), whole.steps)
     assert growing.GrowingRun(tmp_path).turns() == whole.switches
@@ -148,8 +152,10 @@ def test_rebounds_come_to_rest_by_the_fastest_impact_before_the_interruption(tmp
     whole = zw.simulate(model, [1.0], [0.0], **given)
     assert whole.switches[-1].time == pytest.approx(np.sqrt(2 / 9.81) * 3, abs=1e-9)
     with pytest.raises(BrokenOffError):
-        zw.long_run(model, [1.0], [0.0], out=tmp_path, every=0.0, progress=breaking(5), **given)
-    found = zw.long_run(model, [1.0], [0.0], out=tmp_path, **given)
+        zw.study.long_run(
+            model, [1.0], [0.0], out=tmp_path, every=0.0, progress=breaking(5), **given
+        )
+    found = zw.study.long_run(model, [1.0], [0.0], out=tmp_path, **given)
     assert 0 < found.computed < len(whole.steps.t)
     same_steps(growing_steps(found), whole.steps)
     assert growing.GrowingRun(tmp_path).turns() == whole.switches
@@ -166,8 +172,10 @@ def test_a_jump_of_the_velocity_before_the_interruption_is_still_reported(tmp_pa
     whole = zw.simulate(model, [0.3], [-1.0], **given)
     assert "jumps at t = 0.3" in whole.attrs["velocity_jumps"]
     with pytest.raises(BrokenOffError):
-        zw.long_run(model, [0.3], [-1.0], out=tmp_path, every=0.0, progress=breaking(2), **given)
-    found = zw.long_run(model, [0.3], [-1.0], out=tmp_path, **given)
+        zw.study.long_run(
+            model, [0.3], [-1.0], out=tmp_path, every=0.0, progress=breaking(2), **given
+        )
+    found = zw.study.long_run(model, [0.3], [-1.0], out=tmp_path, **given)
     assert 0 < found.computed < len(whole.steps.t)
     assert found.run().attrs["velocity_jumps"] == whole.attrs["velocity_jumps"]
 
@@ -175,18 +183,18 @@ def test_a_jump_of_the_velocity_before_the_interruption_is_still_reported(tmp_pa
 def test_a_stop_condition_ends_a_long_run_for_good(example, tmp_path):
     stop = [zw.Stop(lambda q, v, t, p: q[0] - 1e-9, name="lowest point")]
     given = {**SPAN, "stop": stop}
-    found = zw.long_run(example.model, example.q0, example.v0, out=tmp_path, **given)
+    found = zw.study.long_run(example.model, example.q0, example.v0, out=tmp_path, **given)
     assert found.result is zw.Result.STOPPED
     assert found.run().stopped_by == "lowest point" and len(found.run().t) >= 2
-    assert zw.resume(tmp_path, stop=stop).computed == 0
+    assert zw.study.resume(tmp_path, stop=stop).computed == 0
 
 
 def test_a_folder_that_holds_another_run_is_refused(example, tmp_path):
     begun(example, tmp_path, 1)
     with pytest.raises(zw.ModelError, match="holds another run"):
         begun(example, tmp_path, 1, rtol=1e-6)
-    with pytest.raises(zw.ModelError, match="holds no run that was begun by zw.long_run"):
-        zw.resume(tmp_path / "nothing")
+    with pytest.raises(zw.ModelError, match="holds no run that was begun by zw.study.long_run"):
+        zw.study.resume(tmp_path / "nothing")
 
 
 def test_ctrl_c_leaves_a_valid_result_and_says_how_to_go_on(example, whole, tmp_path):
@@ -197,12 +205,12 @@ def test_ctrl_c_leaves_a_valid_result_and_says_how_to_go_on(example, whole, tmp_
             raise KeyboardInterrupt
 
     start = example.model, example.q0, example.v0
-    with pytest.raises(KeyboardInterrupt, match=r"kept up to t = .* s, and zw.resume\("):
-        zw.long_run(*start, out=tmp_path, progress=interrupt, **SPAN)
+    with pytest.raises(KeyboardInterrupt, match=r"kept up to t = .* s, and zw.study.resume\("):
+        zw.study.long_run(*start, out=tmp_path, progress=interrupt, **SPAN)
     partial = zw.load(tmp_path)
     np.testing.assert_array_equal(partial.steps.y, whole.steps.y[: len(partial.steps.t)])
     assert len(partial.steps.t) > 256 and "interrupted" in str(partial)
-    zw.resume(tmp_path)
+    zw.study.resume(tmp_path)
     same_steps(zw.load(tmp_path).steps, whole.steps)
 
 
@@ -224,9 +232,9 @@ def test_what_was_computed_is_kept_once_however_a_run_is_ended(
             raise error
 
     start = example.model, example.q0, example.v0
-    with pytest.raises(ends, match=says + r"the run is kept up to t = [1-9].*zw.resume"):
-        zw.long_run(*start, out=tmp_path, every=0.0, progress=progress, **SPAN)
-    found = zw.resume(tmp_path)
+    with pytest.raises(ends, match=says + r"the run is kept up to t = [1-9].*zw.study.resume"):
+        zw.study.long_run(*start, out=tmp_path, every=0.0, progress=progress, **SPAN)
+    found = zw.study.resume(tmp_path)
     assert 0 < found.computed < len(whole.steps.t)
     same_steps(growing_steps(found), whole.steps)
 
@@ -234,7 +242,7 @@ def test_what_was_computed_is_kept_once_however_a_run_is_ended(
 def test_progress_says_time_speed_violation_and_what_is_left(example, tmp_path):
     seen = []
     start = example.model, example.q0, example.v0
-    zw.long_run(*start, out=tmp_path, progress=seen.append, **SPAN)
+    zw.study.long_run(*start, out=tmp_path, progress=seen.append, **SPAN)
     assert [float(x) for x in seen] == pytest.approx([x.time / 40.0 for x in seen])
     assert seen[-1] == 1.0 and seen[-1].left == 0.0
     for x in seen[:-1]:
@@ -257,7 +265,7 @@ def test_memory_holds_what_is_not_committed_however_long_the_run(example, tmp_pa
     start = example.model, example.q0, example.v0
     for duration in (20.0, 200.0):
         given = {**SPAN, "duration": duration, "every": 0.0}
-        long = zw.long_run(*start, out=tmp_path / str(duration), **given)
+        long = zw.study.long_run(*start, out=tmp_path / str(duration), **given)
         assert len(long) > 15 * duration
         blocks = [len(t) for t, _, _ in long.blocks()]
         assert sum(blocks) == SPAN["samples"] and max(blocks) <= 4096
@@ -278,14 +286,14 @@ def test_a_disk_that_is_full_costs_a_sentence_and_the_run_goes_on_from_there(
     start = example.model, example.q0, example.v0
     try:
         with pytest.raises(OutputError) as raised:
-            zw.long_run(*start, out=tmp_path, every=0.0, progress=fill, **SPAN)
+            zw.study.long_run(*start, out=tmp_path, every=0.0, progress=fill, **SPAN)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     sentence = str(raised.value)
     assert "cannot write" in sentence and "the run is kept up to t = " in sentence
     partial = zw.load(tmp_path)
     np.testing.assert_array_equal(partial.steps.y, whole.steps.y[: len(partial.steps.t)])
-    zw.resume(tmp_path)
+    zw.study.resume(tmp_path)
     same_steps(zw.load(tmp_path).steps, whole.steps)
 
 
@@ -299,12 +307,12 @@ def test_a_disk_without_space_costs_a_sentence_and_the_run_goes_on_from_there(
     try:
         out, start = tmp_path / "run", (example.model, example.q0, example.v0)
         with pytest.raises(OutputError, match="no space left on device.*the run is kept up to t ="):
-            zw.long_run(*start, out=out, every=0.0, **SPAN)
+            zw.study.long_run(*start, out=out, every=0.0, **SPAN)
         partial = zw.load(out)
         assert 1 < len(partial.steps.t) < len(whole.steps.t)
         np.testing.assert_array_equal(partial.steps.y, whole.steps.y[: len(partial.steps.t)])
         subprocess.run(["mount", "-o", "remount,size=4m", str(tmp_path)], check=True)
-        assert zw.resume(out).computed < len(whole.steps.t)
+        assert zw.study.resume(out).computed < len(whole.steps.t)
         same_steps(zw.load(out).steps, whole.steps)
         # nothing half written stays
         known = "run.json start.npz run.zarr committed.json checkpoint-*.npz"
@@ -319,7 +327,7 @@ def test_a_run_that_was_loaded_reads_its_steps_when_they_are_needed(example, tmp
     early = zw.load(tmp_path)
     assert "steps" not in vars(early) and early.record["model"]["name"] == "pendulum"
     count = len(zw.load(tmp_path).steps.t)
-    zw.resume(tmp_path)
+    zw.study.resume(tmp_path)
     assert len(early.steps.t) == count < len(zw.load(tmp_path).steps.t)
 
 
@@ -330,7 +338,7 @@ def test_a_checkpoint_that_was_changed_is_refused(example, tmp_path):
     content[200] ^= 1
     checkpoint.write_bytes(bytes(content))
     with pytest.raises(zw.ModelError, match="is damaged: its content is not what was written"):
-        zw.resume(tmp_path)
+        zw.study.resume(tmp_path)
 
 
 @contextlib.contextmanager

@@ -26,10 +26,8 @@ if TYPE_CHECKING:
 
 DAMPING = ALL_BUT_ZERO**2
 """μ of the sparse factor in a placement, for rows of unit length: one sweep resolves singular
-values above 1e-6, and `PLACEMENT_SWEEPS` resolve those above 1e-7.
+values above 1e-6, and the 50 of a placement resolve those above 1e-7.
 """
-PLACEMENT_SWEEPS = 50
-"""Maximum number of proximal sweeps of a placement; they end when the residual stops decreasing."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -263,7 +261,7 @@ class Rows:
         factor = self._undamped if damping <= DAMPING else self._factor(damping)
         # sweeps end if they gain less than a tenth: the residual is round-off or a contradiction
         y, left = np.zeros(self.C.shape[1]), r
-        for _ in range(PLACEMENT_SWEEPS if damping <= DAMPING else 1):
+        for _ in range(50 if damping <= DAMPING else 1):
             tried = y + self.C.T @ factor.solve(left)
             miss = r - self.C @ tried
             if not np.linalg.norm(miss) < 0.9 * np.linalg.norm(left):

@@ -74,5 +74,6 @@ if TYPE_CHECKING:
     from zwang.analysis.side_by_side import side_by_side as side_by_side
     from zwang.analysis.stable_inversion import stable_inversion as stable_inversion
     from zwang.analysis.workspace import workspace as workspace
+    from zwang.simulation.mode import contact_mode as contact_mode
 
 offer(__name__)

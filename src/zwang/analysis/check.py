@@ -206,7 +206,7 @@ def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
     dynamics = with_mass(model, dynamics, state)
     start = begin(dynamics, state)
     refuse_non_finite(model, start)
-    refuse_singular_mass(model, start, params)
+    refuse_singular_mass(model, start)
     refuse_asymmetric_elsewhere(model, dynamics, state)
     found = _diagnose(model, dynamics, state, start, mechanism)
     if unique is None:

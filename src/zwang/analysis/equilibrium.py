@@ -250,7 +250,7 @@ def equilibrium(
             raise ModelError(
                 f"{model.name}: {model.constraints.loose[0]!r} is an inequality or dry friction, "
                 "which the search for steady motions does not support; take the equations that "
-                "hold by zw.contact_mode(model, q, v)."
+                "hold by zw.analysis.contact_mode(model, q, v)."
             )
         search = lambda mode, q: equilibrium(
             mode, q, t=t, params=params, inputs=inputs, hold=hold, find=find

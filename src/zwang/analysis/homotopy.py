@@ -43,12 +43,11 @@ class Solutions(NamedTuple):
     failed: int
 
 
-def solutions(forms: np.ndarray, seed: int = 0) -> Solutions:
+def solutions(forms: np.ndarray) -> Solutions:
     """All isolated solutions of `(1, w)ᵀ Pᵢ (1, w) = 0`.
 
     Args:
         forms: symmetric matrices P, real, shape (k, k + 1, k + 1).
-        seed: of γ and a.
     """
     k = len(forms)
     size = np.max(np.abs(forms), axis=(1, 2), keepdims=True)
@@ -59,7 +58,7 @@ def solutions(forms: np.ndarray, seed: int = 0) -> Solutions:
     # paths meet with probability zero, so another γ and smaller steps separate them: if paths fail
     # or meet, all are followed again with a tenfold smaller tolerance
     for attempt in range(3):
-        found = _followed(forms, np.random.default_rng(seed + attempt), tolerance)
+        found = _followed(forms, np.random.default_rng(attempt), tolerance)
         # if two paths end at one point, a step has jumped from one path to the other
         if not found.failed and not _meet(found.w):
             break

@@ -104,7 +104,7 @@ def kinematics(
     subject = subject_of(
         model, q, params, "kinematics", t=wanted[0] if own else 0.0, keep_drives=own
     )
-    inputs = _inputs(subject, input, wanted[0])
+    inputs = _inputs(subject, input)
     held = with_inputs(subject.model, inputs) if inputs else subject.model
     dynamics = held.dynamics(params, Proximal())
     outputs = [subject.quantity(x, "kinematics: output") for x in _several(output, "output")]
@@ -144,7 +144,7 @@ def _several(given, what: str) -> tuple:
     return listed(given, f"kinematics: {what}", "names or functions")
 
 
-def _inputs(subject: Subject, given, first: float) -> tuple[tuple[Quantity, Callable | None], ...]:
+def _inputs(subject: Subject, given) -> tuple[tuple[Quantity, Callable | None], ...]:
     if isinstance(given, str) and given == TIME:
         return ()
     if not isinstance(given, Mapping):
@@ -202,7 +202,7 @@ def _followed(
                 "so that the input does not determine how the mechanism moves on: give a q= near "
                 "it on the intended branch (zw.analysis.branches lists them)."
             ) from None
-        raise ModelError(_freedom_sentence(name, error, dynamics, bool(inputs))) from None
+        raise ModelError(_freedom_sentence(name, error, dynamics)) from None
 
 
 def _meet(subject: Subject) -> bool:
@@ -253,7 +253,7 @@ def _refuse_off(subject: Subject, dynamics: Dynamics, inputs, q, t) -> None:
             )
 
 
-def _freedom_sentence(name: str, error: FreedomError, dynamics: Dynamics, held: bool) -> str:
+def _freedom_sentence(name: str, error: FreedomError, dynamics: Dynamics) -> str:
     if not error.freedom:
         return f"{name}: the mechanism is locked: no motion is left with the input given."
     velocities = dynamics.system.velocities

@@ -91,9 +91,7 @@ class KinematicsBatch:
 
 
 @host_only("follow the paths once, with numbers")
-def kinematics_batch(
-    model, input, over, *, q, params: PyTree, most_rounds: int = 5_000
-) -> KinematicsBatch:
+def kinematics_batch(model, input, over, *, q, params: PyTree) -> KinematicsBatch:
     """Certified paths of a mechanism over one input for many sets of parameters.
 
     Args:
@@ -103,7 +101,6 @@ def kinematics_batch(
         over: first and last value of the input.
         q: configurations at the first value, on the constraints, shape (n, nq).
         params: parameters as in `zw.analysis.kinematics`, each with a leading axis of n.
-        most_rounds: steps after which a member counts as lost.
 
     Returns:
         A `KinematicsBatch`: `.ended`, `.q`, `.t`, `.of(i)`.
@@ -133,7 +130,7 @@ def kinematics_batch(
         )
     dynamics, packed = held.dynamics(None, Proximal()), _packed(held, params, len(begin))
     scale = jnp.asarray(scales(dynamics, begin[0], first))
-    return _run(dynamics, packed, scale, begin, first, last, most_rounds)
+    return _run(dynamics, packed, scale, begin, first, last)
 
 
 def _packed(held, params: PyTree, n: int) -> PyTree:
@@ -147,7 +144,7 @@ def _packed(held, params: PyTree, n: int) -> PyTree:
     return jax.tree_util.tree_map(lambda *x: np.stack([np.asarray(y) for y in x]), *made)
 
 
-def _run(dynamics, packed, scale, begin, first, last, most_rounds) -> KinematicsBatch:
+def _run(dynamics, packed, scale, begin, first, last) -> KinematicsBatch:
     """Advance all members step by step; members that have ended leave the batch."""
     n, ahead = len(begin), 1.0 if last >= first else -1.0
     q, t, h = begin.copy(), np.full(n, first), np.full(n, FIRST)
@@ -156,7 +153,8 @@ def _run(dynamics, packed, scale, begin, first, last, most_rounds) -> Kinematics
     ended, steps = np.full(n, "lost", dtype="<U5"), np.zeros(n, int)
     took, running = [(np.arange(n), q.copy(), t.copy())], np.arange(n)
     step = Many(_step, (None, None, 0, 0, 0, 0, 0), (dynamics, scale, packed, q, t, tangent, h))
-    for i in range(most_rounds):
+    # a member that needs more steps counts as lost
+    for i in range(5_000):
         if not len(running):
             break
         own = jax.tree_util.tree_map(lambda x, own=running: x[own], (packed, q, t, tangent, h))

@@ -100,7 +100,7 @@ class GrowingRun:
         """
         if not self.exists:
             raise ModelError(
-                f"{shown_path(self.folder)} holds no run that was begun by zw.long_run or by "
+                f"{shown_path(self.folder)} holds no run that was begun by zw.study.long_run or by "
                 "zwang run --stream."
             )
         return json.loads(read_text(self.folder / MANIFEST, "result_size"))

@@ -73,8 +73,8 @@ def load(path: Path | str, *, model: Model | None = None, trust: bool = False, *
 
     Args:
         path: a `.nc`, `.h5` or `.zarr` that `run.save` or `zwang run` has written, or the folder
-            that `zw.long_run` writes, up to its present length. Files of version 0.1 hold samples
-            instead of steps: `run.at(t)` gives these only.
+            that `zw.study.long_run` writes, up to its present length. Files of version 0.1 hold
+            samples instead of steps: `run.at(t)` gives these only.
         model: the model of the run, if the file does not state how to build it, for example because
             it was defined in a notebook.
         trust: True if the Python file or module that the file names may be executed.

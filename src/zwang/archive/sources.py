@@ -70,7 +70,7 @@ def rebuilt(source: Source, trust: bool = False) -> Rebuilt:
     return made
 
 
-def of_example(example: Any, description: str = "") -> Rebuilt:
+def of_example(example: Any) -> Rebuilt:
     """Convert a member of the gallery, or a mechanism, to a `Rebuilt`."""
     options = {"duration": example.duration, "rtol": example.rtol, **(example.simulate or {})}
     return Rebuilt(
@@ -78,7 +78,7 @@ def of_example(example: Any, description: str = "") -> Rebuilt:
         np.asarray(example.q0),
         np.asarray(example.v0),
         {name: x for name, x in options.items() if x is not None},
-        example.presentation(description),
+        example.presentation(),
     )
 
 

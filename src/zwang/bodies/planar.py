@@ -74,7 +74,7 @@ class PlanarBodies:
         )
 
     def __repr__(self) -> str:
-        return present("text_of_bodies", self)
+        return present("text_of", self, "bodies")
 
     # --- poses of the bodies
 

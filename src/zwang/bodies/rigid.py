@@ -82,7 +82,7 @@ class RigidBodies:
         )
 
     def __repr__(self) -> str:
-        return present("text_of_bodies", self)
+        return present("text_of", self, "bodies")
 
     # --- poses of the bodies; `body` is a name or index, or a slice or index array for several with
     # a leading axis ---

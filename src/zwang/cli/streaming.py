@@ -45,7 +45,7 @@ def resumed(ctx: typer.Context, folder: Path | None, model: str | None) -> int:
     if not is_file(folder / COMMAND):
         raise UserError(
             f"{shown_path(folder)} holds no run that was begun by zwang run --stream; continue a "
-            "run started in Python with zw.resume."
+            "run started in Python with zw.study.resume."
         )
     found = json.loads(read_text(folder / COMMAND, "toml_size"))
     words = found.get("words") if isinstance(found, dict) else None

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-from jaxtyping import Array
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField
-from zwang.objects.record import Record, replace
+from zwang.objects.record import replace
+from zwang.simulation.piecewise import AppliedForce
 from zwang.simulation.run_setup import RunRequest
 from zwang.thresholds import DEFAULT_RTOL
 
@@ -41,17 +39,7 @@ def typical_run(
     )
 
 
-class _Pulled(Record):
-    """F with a further force, shape (nv,)."""
-
-    force: Callable
-    pull: Array
-
-    def __call__(self, q, v, t, p):
-        return self.force(q, v, t, p) + self.pull
-
-
 def with_pull(flow: ConstrainedVectorField, pull) -> ConstrainedVectorField:
     """Return the flow with a further force, shape (nv,)."""
-    system = replace(flow.dynamics.system, force=_Pulled(flow.dynamics.system.force, pull))
+    system = replace(flow.dynamics.system, force=AppliedForce(flow.dynamics.system.force, pull))
     return replace(flow, dynamics=replace(flow.dynamics, system=system))

@@ -29,11 +29,6 @@ def mapped(function: Callable, fixed: tuple, *instants: np.ndarray) -> PyTree:
     if any(isinstance(x, Tracer) for x in instants):
         return jax.vmap(functools.partial(function, *fixed))(*instants)
     given = tuple(np.asarray(x, float) for x in instants)
-    return made_for(function, fixed, *given)(*fixed, *given)
-
-
-def made_for(function: Callable, fixed: tuple, *instants: np.ndarray) -> Many:
-    """Compile the program of `mapped` for instants of these shapes."""
-    axes = (None,) * len(fixed) + (0,) * len(instants)
-    index = np.minimum(np.arange(BLOCK), len(instants[0]) - 1)
-    return Many(function, axes, (*fixed, *(x[index] for x in instants)))
+    axes = (None,) * len(fixed) + (0,) * len(given)
+    index = np.minimum(np.arange(BLOCK), len(given[0]) - 1)
+    return Many(function, axes, (*fixed, *(x[index] for x in given)))(*fixed, *given)

@@ -33,6 +33,7 @@ def is_native_wanted() -> bool:
 
 
 _is_native = contextvars.ContextVar("native", default=False)
+_calls: contextvars.ContextVar[dict | None] = contextvars.ContextVar("calls", default=None)
 
 
 @contextlib.contextmanager
@@ -40,7 +41,8 @@ def native_trace() -> Iterator[None]:
     """Open a context whose traces become native code (`zwang.native`)."""
     token = _is_native.set(True)
     try:
-        yield
+        with one_trace():
+            yield
     finally:
         _is_native.reset(token)
 
@@ -52,3 +54,21 @@ def is_native() -> bool:
     not vectorized.
     """
     return _is_native.get()
+
+
+@contextlib.contextmanager
+def one_trace() -> Iterator[None]:
+    """Open a context in which functions are called once for equal operands
+    (`zwang.compile.hints.traced_once`). It ends with a trace, and with it the traced values of
+    these calls.
+    """
+    token = _calls.set({})
+    try:
+        yield
+    finally:
+        _calls.reset(token)
+
+
+def last_calls() -> dict | None:
+    """Return the last call of each function that is traced once; None outside of `one_trace`."""
+    return _calls.get()

@@ -11,7 +11,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import PyTree
 
-from zwang.compile.engine import NATIVE, is_native_wanted
+from zwang.compile.engine import NATIVE, is_native_wanted, one_trace
 from zwang.inputs.arithmetic import traced
 from zwang.native.compiled import NativeFunction
 from zwang.objects.by_identity import ByIdentity
@@ -144,7 +144,7 @@ class FlatFunction:
 
     def __call__(self, *arrays) -> list:
         given = iter(arrays)
-        with traced():  # also where host code calls the program
+        with traced(), one_trace():  # also where host code calls the program
             return self._called(given)
 
     def _called(self, given) -> list:

@@ -18,7 +18,7 @@ from jax.extend.core import get_opaque_trace_state
 from jaxtyping import PyTree
 
 from zwang.compile.compatibility import trace_state_clean
-from zwang.compile.engine import is_native
+from zwang.compile.engine import is_native, last_calls
 from zwang.native.instructions import SHARED, WRITTEN_OUT
 from zwang.objects.recent import Recent
 from zwang.objects.record import combine, partition
@@ -138,12 +138,13 @@ def _traced(function: Callable, name: str, always: bool = False) -> Callable:
         # many constraints may read parts of one result: a trace calls the function once for them
         if not any(isinstance(x, Tracer) for x in given):
             return inner(arrays)
+        if (calls := last_calls()) is None:
+            return inner(arrays)
         now = inner, get_opaque_trace_state(), given
-        if not (last and _same(last[0], now)):
-            last[:] = [now, inner(arrays)]
-        return last[1]
+        if called not in calls or not _same(calls[called][0], now):
+            calls[called] = now, inner(arrays)
+        return calls[called][1]
 
-    last: list = []
     return called
 
 

@@ -120,7 +120,7 @@ def _leaves(arguments: PyTree, structure: bool) -> tuple[list, Any, list]:
 
 
 def _at_hand(
-    known: Recent[dict], function: Callable, leaves: list, tree: Any, fixed: int
+    known: Recent[dict], function: Callable, leaves: list, tree: object, fixed: int
 ) -> CompiledProgram:
     """Return the program of a function from memory, or obtain it.
 
@@ -200,7 +200,7 @@ _ready: Recent[dict[tuple, CompiledProgram]] = Recent()
 
 
 def _at_hand_or_obtained(
-    function: Callable, leaves: list, tree: Any, fixed: int
+    function: Callable, leaves: list, tree: object, fixed: int
 ) -> CompiledProgram:
     """Return the program of a function for some leaves, from memory if it has been obtained before.
 

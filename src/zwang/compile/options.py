@@ -6,8 +6,6 @@ import functools
 
 import jax
 
-from zwang.inputs.call import misfits_named
-
 SEQUENTIAL: dict[str, str | bool] = {
     "xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"
 }
@@ -17,25 +15,17 @@ with threads; for 40 loops sequence takes half the time).
 """
 
 
-@misfits_named
+@functools.cache
 def compiler_options() -> dict[str, str | bool]:
     """Options with which XLA compiles zwang's own programs.
-
-    `jax.jit(f, compiler_options=zw.compiler_options())` compiles a function of your own in the same
-    way.
 
     Returns:
         Names and values, if this version of XLA knows them; empty on an accelerator.
     """
-    return dict(_options())
-
-
-@functools.cache
-def _options() -> dict[str, str | bool]:
     if jax.default_backend() != "cpu":
         return {}
     try:
         jax.jit(lambda x: x, compiler_options=SEQUENTIAL).lower(0.0).compile()
     except Exception:  # without them programs are slower, not wrong
         return {}
-    return dict(SEQUENTIAL)
+    return SEQUENTIAL

@@ -14,9 +14,6 @@ from zwang.dynamics.tangent_cone import evaluated, kernels, may_branch
 from zwang.equations.state import State
 from zwang.thresholds import AGREEMENT, MARGIN, ROOT_OF_ROUND_OFF
 
-MOST_RATES = 6
-"""Maximum number of velocities that are named."""
-
 
 def between_branches(model: Model, dynamics: Dynamics, state: State) -> str:
     """Describe a velocity in a singular configuration that belongs to no motion, or return ""."""
@@ -32,11 +29,10 @@ def between_branches(model: Model, dynamics: Dynamics, state: State) -> str:
         for name, x in zip(model.system.velocities, near, strict=True)
         if abs(x) > AGREEMENT * size
     ]
-    more = " …" if len(shown) > MOST_RATES else ""
+    more = " …" if len(shown) > 6 else ""
     return (
         "; the configuration is singular, and the velocity lies between the branches of motion "
-        f"that meet in it: one nearby on a branch is {', '.join(shown[:MOST_RATES])}"
-        f"{more}"
+        f"that meet in it: one nearby on a branch is {', '.join(shown[:6])}{more}"
     )
 
 

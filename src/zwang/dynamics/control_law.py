@@ -66,12 +66,12 @@ class Control(Record):
 
     def __str__(self) -> str:
         """Return controls, forces and tracking errors by name, with units."""
-        return present("text_of_control", self) if is_concrete(self) else text_of_record(self)
+        return present("text_of", self, "control") if is_concrete(self) else text_of_record(self)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return present("notebook_of_control", self)
+        return present("notebook_of", self, "control")
 
 
 class AbstractControlLaw(Record):

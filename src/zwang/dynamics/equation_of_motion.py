@@ -269,10 +269,10 @@ class Dynamics(Record):
         pattern = whole if rows is None else lambda: self.constraints.pattern[rows]
         return self.structure.gauss(mass, A, method, length, pattern)
 
-    def gauss_at(self, s: State, rows: np.ndarray | None = None) -> Gauss:
-        """Return Gauss's problem at a state, with all rows or with some."""
+    def gauss_at(self, s: State) -> Gauss:
+        """Return Gauss's problem at a state, with all rows."""
         A = self.matrix(s)
-        return self.gauss(self.mass(s, A), A, rows)
+        return self.gauss(self.mass(s, A), A)
 
     def equation(
         self,

@@ -274,18 +274,14 @@ def _bound(dynamics: Dynamics, drift: AbstractDrift) -> _Remembered:
     return known[2]
 
 
-class Residuals(NamedTuple):
-    """Sizes |φ| and |ψ| of the residuals of all rows, shapes (m,), 0 for a row without one."""
-
-    positions: np.ndarray
-    velocities: np.ndarray
-
-
-def residuals(constraints: Constraints, s: State, p: PyTree) -> Residuals:
-    """Return the residuals of each row at a state, on the host."""
+def residuals(constraints: Constraints, s: State, p: PyTree) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sizes |φ| and |ψ| of the residuals of all rows at a state, on the host, shapes
+    (m,), 0 for a row without one.
+    """
     given = np.asarray(s.q, float), np.asarray(s.v, float), np.float64(s.t)
     found = BoundProgram(_residuals, (constraints, p), given)(*given)
-    return Residuals(*map(np.abs, constraints.by_row(*found)))
+    phi, psi = constraints.by_row(*found)
+    return np.abs(phi), np.abs(psi)
 
 
 def _residuals(constraints: Constraints, p, q, v, t):

@@ -131,7 +131,7 @@ def placed(
     dynamics = with_mass(model, dynamics, state)
     start = begin(dynamics, state, apart=apart)
     refuse_non_finite(model, start)
-    refuse_singular_mass(model, start, params)
+    refuse_singular_mass(model, start)
     if not start.placement.converged:
         raise PlacementError(
             f"{model.name}: no consistent state found from this guess: "
@@ -159,7 +159,7 @@ def checked_start(
     # finite, a direction without mass, a row without gradient, a state off its constraints.
     start = begin(dynamics, state, span)
     refuse_non_finite(model, start)
-    refuse_singular_mass(model, start, params)
+    refuse_singular_mass(model, start)
     if np.ndim(start.at.M) > 1 and not isinstance(start.at.A, SparseMatrix):
         refuse_asymmetric_elsewhere(model, dynamics, state, span)
     refuse_vanishing(model, dynamics, start.there, start.placement.state)
@@ -232,7 +232,7 @@ def refuse_non_finite(model: Model, start: Start) -> None:
         raise ModelError(f"{model.name}: the force along {name!r} is NaN or infinite at the start.")
 
 
-def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
+def refuse_singular_mass(model: Model, start: Start) -> None:
     """Raise an error that names the direction without mass, unless a constraint restricts it."""
     if not np.all(np.isfinite(M := np.asarray(start.at.M))):
         raise ModelError(f"{model.name}: mass_matrix has NaN or infinite entries at the start.")

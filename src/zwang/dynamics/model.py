@@ -48,8 +48,6 @@ _DYNAMICS: ByIdentity[Dynamics] = ByIdentity()
 """Equation of motion of a model with its own parameters and the default methods."""
 IDLE: ByIdentity[tuple[str, ...]] = ByIdentity()
 """Constraints of a model that are declared as inactive at the start of a motion."""
-ASSIGNED = (int, float, complex, str, bytes, np.ndarray)
-"""Types of parameters assigned by a user; the library itself stores JAX arrays."""
 
 
 class AbstractParameterLayout:
@@ -144,11 +142,11 @@ class Model(Record):
             self.servo = servo
 
     def __repr__(self) -> str:
-        return present("text_of_model", self)
+        return present("text_of", self, "model")
 
     def _repr_html_(self) -> str:
         """Return the display in a notebook."""
-        return present("notebook_of_model", self)
+        return present("notebook_of", self, "model")
 
     @property
     def passive(self) -> Model:
@@ -268,8 +266,10 @@ class Model(Record):
                 f"{self.name} has lost its parameter {shown(lost)}; put it back into model.params."
             )
         p = self.params if params is None else self.merged(params)
-        if any(isinstance(x, ASSIGNED) for x in jax.tree_util.tree_leaves(p)):
-            p = as_parameters(p)  # a user has put something in the place of a number
+        # the library stores JAX arrays; anything else was assigned by a user
+        assigned = int, float, complex, str, bytes, np.ndarray
+        if any(isinstance(x, assigned) for x in jax.tree_util.tree_leaves(p)):
+            p = as_parameters(p)
         if self.layout is not None and (self.servo is None or self.layout.with_control):
             p = self.layout.packed(p)
         return with_known_zeros(p) if params is None else p
@@ -279,7 +279,6 @@ class Model(Record):
         *,
         constraints: Sequence[AbstractConstraint] | None = None,
         servo: AbstractControlLaw | None = None,
-        name: str | None = None,
     ) -> Model:
         """Return a model of the same system with other constraints, and with a given control law or
         none.
@@ -290,7 +289,7 @@ class Model(Record):
             self.params,
             servo=servo,
             singular_mass=self.singular_mass,
-            name=self.name if name is None else name,
+            name=self.name,
             layout=self.layout,
         )
 
@@ -334,8 +333,8 @@ def refuse_letting_go(model: Model) -> None:
             f"{model.name}: constraint {loose[0]!r} is an inequality or a dry friction, which "
             "this function does not support; use zw.simulate, zw.batch, zw.sweep, zw.check, "
             "zw.analysis.equilibrium, C, FMUs or pages, and zw.analysis.final_state for "
-            "derivatives; take the equations that hold at a state by zw.contact_mode(model, q, "
-            "v), or leave it out here."
+            "derivatives; take the equations that hold at a state by "
+            "zw.analysis.contact_mode(model, q, v), or leave it out here."
         )
 
 

@@ -96,12 +96,12 @@ class Motion(Record):
 
     def __str__(self) -> str:
         """Return accelerations and forces by name, with units."""
-        return present("text_of_motion", self) if is_concrete(self) else text_of_record(self)
+        return present("text_of", self, "motion") if is_concrete(self) else text_of_record(self)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return present("notebook_of_motion", self)
+        return present("notebook_of", self, "motion")
 
 
 _LOOKS: ByIdentity[Callable[[Motion], str]] = ByIdentity()

@@ -53,7 +53,7 @@ class Placement:
     converged: bool
 
     def __repr__(self) -> str:
-        return present("text_of_placement", self)
+        return present("text_of", self, "placement")
 
 
 def place(

@@ -27,12 +27,6 @@ from zwang.equations.system import System
 from zwang.objects.by_identity import ByIdentity
 from zwang.thresholds import AGREEMENT
 
-POINTS, ATTEMPTS = 3, 8
-"""Number of random states at which entries are searched, and the maximum number of states that are
-tried to find finite constraints.
-"""
-TESTS = 16
-"""Number of products per call while entries are searched."""
 SPARSE_ROWS = 120
 """Number of rows from which on a model is examined for sparsity. A step of n-four-bar, in processor
 time, is as fast either way at 44 rows, 1.5 times faster sparse at 80 and 2.2 times at 122; but its
@@ -242,13 +236,13 @@ class Sparsity:
 
     @cached_property
     def states(self) -> list[tuple]:
-        """Return random states at which all products are finite. Parameters are perturbed, so that
-        a parameter of 0 hides no entry.
+        """Return three random states, of eight that are tried, at which all products are finite.
+        Parameters are perturbed, so that a parameter of 0 hides no entry.
         """
         random, found = np.random.default_rng(1788), []
-        for attempt in range(ATTEMPTS):
+        for attempt in range(8):
             # the later half takes parameters unchanged: perturbed ones may be invalid for the model
-            spread = 0.1 * (attempt < ATTEMPTS // 2)
+            spread = 0.1 * (attempt < 4)
             p = jax.tree_util.tree_map(
                 lambda x, s=spread: x * (1 + s * random.random(x.shape)) + s * (x == 0), self._p
             )
@@ -259,7 +253,7 @@ class Sparsity:
             state = jnp.asarray(q), jnp.asarray(v), jnp.asarray(random.uniform(0.2, 1.2)), p
             if np.all(np.isfinite(self.product_at(state)(np.ones((1, self._system.nv))))):
                 found.append(state)
-            if len(found) == POINTS:
+            if len(found) == 3:
                 break
         return found
 
@@ -273,10 +267,11 @@ class Sparsity:
 
         def product(w):
             parts = []
-            for i in range(0, len(w), TESTS):
-                # padded to one size, so that one program is compiled
-                chunk = np.zeros((TESTS, w.shape[1]))
-                chunk[: len(w[i : i + TESTS])] = w[i : i + TESTS]
+            # padded to one size, so that one program is compiled
+            size = 16
+            for i in range(0, len(w), size):
+                chunk = np.zeros((size, w.shape[1]))
+                chunk[: len(w[i : i + size])] = w[i : i + size]
                 parts.append(np.asarray(products(*state, chunk))[: len(w) - i])
             return np.concatenate(parts)
 

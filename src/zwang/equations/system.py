@@ -196,7 +196,7 @@ class System(Record):
         self.velocity_units = _names(velocity_units, per_second, "velocity_units", unique=False)
 
     def __repr__(self) -> str:
-        return present("text_of_system", self)
+        return present("text_of", self, "system")
 
     @property
     def shapes(self) -> tuple[jax.ShapeDtypeStruct, ...]:

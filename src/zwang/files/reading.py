@@ -55,13 +55,13 @@ def read_bytes(path: Path | str, size: str, what: str = "") -> bytes:
     return data
 
 
-def read_text(path: Path | str, size: str, what: str = "") -> str:
+def read_text(path: Path | str, size: str) -> str:
     """Read a regular file in UTF-8, without a byte order mark (`read_bytes`).
 
     Raises:
         ModelError: one sentence, if the file cannot be read or is not UTF-8.
     """
-    data = read_bytes(path, size, what)
+    data = read_bytes(path, size)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

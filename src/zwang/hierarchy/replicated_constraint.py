@@ -9,12 +9,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from zwang.equations.constraint import AbstractConstraint
-from zwang.equations.constraint.level import AbstractLevel
+from zwang.equations.constraint.base import AbstractForwarding
 from zwang.equations.system import System
 from zwang.hierarchy.instances import Instances, below, taken
 
 
-class ReplicatedConstraint(AbstractConstraint):
+class ReplicatedConstraint(AbstractForwarding):
     """Constraint that is stated for a module alone, evaluated by one `vmap` at all places of
     modules of its kind. Each place has a name, rows and a force.
 
@@ -40,14 +40,6 @@ class ReplicatedConstraint(AbstractConstraint):
 
     def at(self, instances: Instances) -> ReplicatedConstraint:
         return ReplicatedConstraint(self.constraint, self.home, instances)
-
-    @property
-    def level(self) -> AbstractLevel:
-        return self.constraint.level
-
-    @property
-    def row_units(self) -> tuple[str, ...]:
-        return self.constraint.row_units
 
     @property
     def parts(self) -> tuple[str, ...]:

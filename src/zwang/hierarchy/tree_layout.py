@@ -9,13 +9,13 @@ import jax.numpy as jnp
 
 from zwang.dynamics.model import AbstractParameterLayout, Model
 from zwang.equations.constraint import AbstractConstraint
-from zwang.equations.constraint.level import AbstractLevel
+from zwang.equations.constraint.base import AbstractForwarding
 from zwang.hierarchy.assembly import Interaction, Leaf, Names, Node
 from zwang.hierarchy.replicated_constraint import ReplicatedConstraint
 from zwang.hierarchy.stacked_parameters import Packing
 
 
-class ByName(AbstractConstraint):
+class ByName(AbstractForwarding):
     """Constraint between modules, whose functions access q, v and p by name."""
 
     constraint: AbstractConstraint
@@ -24,18 +24,6 @@ class ByName(AbstractConstraint):
 
     def __init__(self, constraint: AbstractConstraint, names: Names):
         self.constraint, self.names, self.name = constraint, names, constraint.name
-
-    @property
-    def level(self) -> AbstractLevel:
-        return self.constraint.level
-
-    @property
-    def row_units(self) -> tuple[str, ...]:
-        return self.constraint.row_units
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        return self.constraint.parts
 
     @property
     def nonideal(self) -> Callable | None:

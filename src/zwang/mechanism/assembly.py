@@ -258,8 +258,8 @@ def _placed(
         raise
     except PlacementError as error:
         failed = error.placement.state
-    missed = residuals(model.constraints, failed, model.params)
-    if missed.positions.max(initial=0.0) <= OPEN:
+    phi, _ = residuals(model.constraints, failed, model.params)
+    if phi.max(initial=0.0) <= OPEN:
         # Only the rates are impossible; the positions are as requested.
         raise _unplaced(mechanism, model, failed)
     # Axes at exactly right angles to their target have a zero gradient.

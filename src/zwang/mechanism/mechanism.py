@@ -236,12 +236,12 @@ class Mechanism:
 
     def __str__(self) -> str:
         """Its bodies and joints, with masses and inertias."""
-        return present("text_of_mechanism", self)
+        return present("text_of", self, "mechanism")
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return present("notebook_of_mechanism", self)
+        return present("notebook_of", self, "mechanism")
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -63,10 +63,8 @@ def drive_constraint(
     return following(name, joints, ends, asked, rate if which == "rate" else None)
 
 
-def still_drive(
-    name: str, drive: Drive, joints: JointConstraints, time: float = 0.0
-) -> AbstractConstraint | None:
-    """A drive of a coordinate, frozen at an instant; None for a drive of a rate.
+def still_drive(name: str, drive: Drive, joints: JointConstraints) -> AbstractConstraint | None:
+    """A drive of a coordinate, frozen at t = 0; None for a drive of a rate.
 
     A drive of a rate allows every position.
     """
@@ -75,7 +73,7 @@ def still_drive(
     if which == "rate":
         return None
     ends = joints.acted_on(drive, where)
-    return following(name, joints, ends, lambda t, p: asked(jnp.asarray(time), p), None)
+    return following(name, joints, ends, lambda t, p: asked(jnp.asarray(0.0), p), None)
 
 
 def driven(drive: Drive, joints: JointConstraints, params: dict) -> dict[str, float]:

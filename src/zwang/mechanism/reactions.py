@@ -65,7 +65,7 @@ class Reaction:
     unit: str = ""
 
     def __repr__(self) -> str:
-        return present("text_of_reaction", self)
+        return present("text_of", self, "reaction")
 
 
 class Shares(NamedTuple):

@@ -60,8 +60,6 @@ MOST_LOCALS = 50_000
 """Limit of browsers on the number of locals of a function."""
 ZERO = (b"\x41\x00",)
 """The base address of memory accesses by default."""
-WRITING = ("getelementptr", "store", "named", "enter", "pack", "leave")
-"""Operations that leave no result on the stack."""
 
 
 class Set(NamedTuple):

@@ -11,6 +11,8 @@ from typing import Any
 import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr
+from jax.typing import ArrayLike
+from jaxtyping import PyTree
 
 from zwang.native import rules as rules
 from zwang.native.arrays import MOST_LOADED, Memory, Scalars, fill, row_major, scalars
@@ -157,7 +159,7 @@ def _loaded(b: Builder, view: Memory) -> Scalars:
     return found
 
 
-def function(f: Callable, *examples: Any, level: int = 0) -> Callable:
+def function(f: Callable, *examples: object, level: int = 0) -> Callable:
     """Compile a function of arrays to native code.
 
     Args:
@@ -186,7 +188,7 @@ def function(f: Callable, *examples: Any, level: int = 0) -> Callable:
     program = jax.make_jaxpr(flat)(*examples)
     code = NativeFunction(translated(program, level))
 
-    def called(*arrays: Any) -> Any:
+    def called(*arrays: ArrayLike) -> PyTree:
         return jax.tree_util.tree_unflatten(shape, code(*arrays))
 
     called.code = code

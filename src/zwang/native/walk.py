@@ -294,10 +294,9 @@ def operations(jaxpr: Jaxpr) -> float:
     if (known := _counts.get(jaxpr)) is not None:
         return known
     count = 0.0
-    shape: Any = lambda x: x.aval.shape
     for eqn in jaxpr.eqns:
         inner = [operations(x) for x in _programs(eqn)]
-        sizes = [math.prod(shape(x)) for x in (*eqn.invars, *eqn.outvars)]
+        sizes = [math.prod(_aval(x).shape) for x in (*eqn.invars, *eqn.outvars)]
         if inner:
             count += sum(inner)
         elif (name := eqn.primitive.name) in PRODUCTS:  # products of n × n matrices: n³

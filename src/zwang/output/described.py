@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import jax
 import numpy as np
 
 from zwang.equations.constraint import AbstractConstraint
+from zwang.equations.constraint.units import per_second
 from zwang.errors import Result
 from zwang.inputs.arrays import is_concrete
 from zwang.inputs.text import counted
-from zwang.output.named_tables import NamedTable, number, per_second
+from zwang.output.named_tables import NamedTable, number, texts
 
 if TYPE_CHECKING:
     from zwang.bodies.rigid import RigidBodies
@@ -65,11 +65,11 @@ def system_tables(system: System, title: str = "system") -> list[NamedTable]:
     moved = list(zip(system.velocities, (x or "1" for x in system.velocity_units), strict=True))
     return [
         NamedTable(heading, ("coordinate", "unit"), placed),
-        NamedTable("", ("velocity", "unit"), moved),
+        NamedTable(None, ("velocity", "unit"), moved),
     ]
 
 
-def constraints_table(constraints: Constraints) -> NamedTable:
+def constraints_tables(constraints: Constraints) -> list[NamedTable]:
     """Constraints by name, with level and rows."""
     rows = []
     for member, size in zip(constraints.members, constraints.sizes, strict=True):
@@ -81,18 +81,18 @@ def constraints_table(constraints: Constraints) -> NamedTable:
         kind = type(written).__name__
         rows += [(part, kind, str(member.level), str(own)) for part in member.parts]
     if not rows:
-        return NamedTable("no constraints", (), ())
+        return [NamedTable("no constraints", (), ())]
     title = f"{counted(len(rows), 'constraint')} of {counted(constraints.m, 'row')}"
-    return NamedTable(title, ("constraint", "kind", "given at level", "rows"), rows)
+    return [NamedTable(title, ("constraint", "kind", "given at level", "rows"), rows)]
 
 
 def model_tables(model: Model) -> list[NamedTable]:
     """Coordinates, constraints and parameters of a model."""
-    tables = [*system_tables(model.system, model.name), constraints_table(model.constraints)]
+    tables = [*system_tables(model.system, model.name), *constraints_tables(model.constraints)]
     given = jax.tree_util.tree_flatten_with_path(model.params)[0]
     named = [("".join(map(_key, path)).lstrip("."), numbers(x)) for path, x in given]
     if named:
-        tables.append(NamedTable("", ("parameter", "value"), named))
+        tables.append(NamedTable(None, ("parameter", "value"), named))
     if model.servo is not None:
         remark = f": {model.servo.remark}" * bool(model.servo.remark)
         tables.append(NamedTable(f"controlled by a servo{remark}", (), ()))
@@ -105,40 +105,25 @@ def _key(part: object) -> str:
     return f"[{name}]" if isinstance(name, int) else f".{name}"
 
 
-def text_of_system(system: System) -> str:
-    """Format a system as text."""
-    return _joined(system_tables(system))
-
-
-def text_of_constraints(constraints: Constraints) -> str:
-    """Format the constraints of a model as text."""
-    return constraints_table(constraints).text()
-
-
-def text_of_model(model: Model) -> str:
-    """Format a model as text."""
-    return _joined(model_tables(model))
-
-
 def text_of_example(example: Example) -> str:
     """Format a member of the gallery as text: its description and its model."""
     said = f"{example.model.name}: {example.description}" if example.description else ""
     run = f"runs for {number(example.duration, 's')}: zw.simulate(.model, .q0, .v0, duration=…)"
-    return "\n".join(x for x in (said, run, text_of_model(example.model)) if x)
+    return "\n".join(x for x in (said, run, *texts(model_tables(example.model))) if x)
 
 
-def text_of_variables(variables: Variables) -> str:
-    """Format the variables of a run as text: dimensions, units and descriptions."""
+def variables_tables(variables: Variables) -> list[NamedTable]:
+    """Variables of a run: dimensions, units and descriptions."""
     rows = [
         (name, " × ".join(x.dims), str(x.attrs.get("units", "")), str(x.attrs.get("long_name", "")))
         for name, x in variables.data.items()
     ]
     title = f"{counted(len(rows), 'variable')} at the samples; [name].values is the array"
-    return NamedTable(title, ("variable", "dimensions", "unit", "what it is"), rows).text()
+    return [NamedTable(title, ("variable", "dimensions", "unit", "what it is"), rows)]
 
 
-def text_of_placement(placement: Placement) -> str:
-    """Format a state that was projected onto its constraints as text."""
+def placement_tables(placement: Placement) -> list[NamedTable]:
+    """State that was projected onto its constraints."""
     found = "" if placement.converged else "; residuals are more than round-off"
     rows = [
         ("q", numbers(placement.state.q), number(placement.moved_q)),
@@ -150,14 +135,15 @@ def text_of_placement(placement: Placement) -> str:
         f"{placement.velocity_violation_after:.1e}"
     )
     title = f"state on the constraints at t = {number(placement.state.t, 's')}{found}"
-    return NamedTable(title, ("", "value", "moved by at most"), rows, note).text()
+    return [NamedTable(title, ("", "value", "moved by at most"), rows, note)]
 
 
-def text_of_trajectory(found: Trajectory) -> str:
-    """Format a trajectory as text: how it ended; a batch by the number of its members."""
+def trajectory_tables(found: Trajectory) -> list[NamedTable]:
+    """Trajectory: how it ended; a batch by the number of its members."""
     if np.ndim(found.result):
         shape = " × ".join(map(str, np.shape(found.result)))
-        return f"trajectories of {shape} motions, {np.shape(found.t)[-1]} samples each"
+        title = f"trajectories of {shape} motions, {np.shape(found.t)[-1]} samples each"
+        return [NamedTable(title, (), ())]
     ended = Result(int(found.result)).sentence
     rows = [
         ("q", numbers(found.q[0]), numbers(found.end.q)),
@@ -168,17 +154,17 @@ def text_of_trajectory(found: Trajectory) -> str:
         f"{float(np.nanmax(np.asarray(found.violation))):.1e}"
     )
     title = f"trajectory to t = {number(found.end.t, 's')}, {len(found.t)} samples: {ended}"
-    return NamedTable(title, ("", "at the start", "at the end"), rows, note).text()
+    return [NamedTable(title, ("", "at the start", "at the end"), rows, note)]
 
 
-def text_of_servo(servo: Servo) -> str:
-    """Format a servo as text: its constraints, gains and actuators."""
+def servo_tables(servo: Servo) -> list[NamedTable]:
+    """Servo: its constraints, gains and actuators."""
     names = [
         (c.name, str(c.level), repr(servo.gains.get(c.name, "none"))) for c in servo.constraints
     ]
     by = ", ".join(servo.actuators or ()) or "its actuators"
     title = f"servo of {counted(len(names), 'constraint')}, enforced by {by}"
-    return NamedTable(title, ("servo constraint", "given at level", "gain"), names).text()
+    return [NamedTable(title, ("servo constraint", "given at level", "gain"), names)]
 
 
 def text_of_scene(scene: Scene) -> str:
@@ -195,11 +181,14 @@ def text_of_presentation(shown: Presentation) -> str:
     )
 
 
-def text_of_bodies(bodies: RigidBodies) -> str:
-    """Format bodies as text: masses and inertias."""
-    rows = [(b.name, number(b.mass, "kg"), f"{numbers(b.inertia)} kg m²") for b in bodies.bodies]
-    title = f"{type(bodies).__name__} of {len(rows)}; .system is the zw.System"
-    return NamedTable(title, ("body", "mass", "inertia about the center"), rows).text()
+def bodies_tables(shown: RigidBodies | BodyTree) -> list[NamedTable]:
+    """Bodies: masses and inertias."""
+    bodies = next(
+        x for name in ("links", "branches", "bodies") if (x := getattr(shown, name, None))
+    )
+    rows = [(b.name, number(b.mass, "kg"), f"{numbers(b.inertia)} kg m²") for b in bodies]
+    title = f"{type(shown).__name__} of {len(rows)}; .system is the zw.System"
+    return [NamedTable(title, ("body", "mass", "inertia about the center"), rows)]
 
 
 def text_of_values(part: object) -> str:
@@ -213,8 +202,8 @@ def text_of_values(part: object) -> str:
     return f"{type(part).__name__}({', '.join(shown)})"
 
 
-def text_of_reaction(reaction: Reaction) -> str:
-    """Format a joint reaction as text: its values at one instant, or the extremes over time."""
+def reaction_tables(reaction: Reaction) -> list[NamedTable]:
+    """Joint reaction: its values at one instant, or the extremes over time."""
     force, torque = np.asarray(reaction.force), np.asarray(reaction.torque)
     flat = force.shape[-1] == 2
     axes = ("x", "y", "z")[: force.shape[-1]]
@@ -228,14 +217,14 @@ def text_of_reaction(reaction: Reaction) -> str:
         named.append(("effort", np.asarray(reaction.effort), reaction.unit))
     if force.ndim == 1:
         rows = [(name, number(x, unit)) for name, x, unit in named]
-        return NamedTable("what a joint transmits", ("", "value"), rows).text()
+        return [NamedTable("what a joint transmits", ("", "value"), rows)]
     ends = ((np.nanmin(x), np.nanmax(x)) if x.size else (np.nan, np.nan) for _, x, _ in named)
     rows = [
         (name, number(least, unit), number(largest, unit))
         for (name, _, unit), (least, largest) in zip(named, ends, strict=True)
     ]
     title = f"what a joint transmits, at {counted(force[..., 0].size, 'instant')}"
-    return NamedTable(title, ("", "least", "largest"), rows).text()
+    return [NamedTable(title, ("", "least", "largest"), rows)]
 
 
 def text_of_switch(switch: Switch) -> str:
@@ -248,14 +237,6 @@ def text_of_switch(switch: Switch) -> str:
     return f"Switch({', '.join([repr(switch.constraint), *said, switch.transition, *held])})"
 
 
-def text_of_tree(tree: BodyTree) -> str:
-    """Format bodies on joints as text: their names and masses; for a tree, the joints too."""
-    bodies = getattr(tree, "links", None) or tree.branches
-    rows = [(b.name, number(b.mass, "kg"), f"{numbers(b.inertia)} kg m²") for b in bodies]
-    title = f"{type(tree).__name__} of {len(rows)}; .system is the zw.System"
-    return NamedTable(title, ("body", "mass", "inertia about the center"), rows).text()
-
-
 def text_of_environment(environment: Environment) -> str:
     """Describe an environment in a line: its plant, observations and inputs."""
     task, plant = environment.task, environment.task.plant
@@ -265,7 +246,3 @@ def text_of_environment(environment: Environment) -> str:
         f"{type(environment).__name__}{f' ({many} members)' if many else ''} of "
         f"{plant.model.name}: {seen}, {counted(plant.nu, 'input')}, steps of {plant.length:g} s"
     )
-
-
-def _joined(tables: Sequence[NamedTable]) -> str:
-    return "\n".join(table.text().lstrip("\n") for table in tables)

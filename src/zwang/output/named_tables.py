@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.dynamics.labels import Labels
+from zwang.equations.constraint.units import per_second
 from zwang.errors import Result
 from zwang.inputs.text import counted
 from zwang.simulation.results.units import force_unit
@@ -33,13 +34,13 @@ class NamedTable:
     """A small table.
 
     Attributes:
-        title: a line above.
+        title: a line above; None for none.
         heading: of the columns.
         rows: strings.
         note: a line below; empty for none.
     """
 
-    title: str
+    title: str | None
     heading: Sequence[str]
     rows: Sequence[Sequence[str]]
     note: str = ""
@@ -56,20 +57,19 @@ class NamedTable:
         ]
         if (beyond := len(self.rows) - TABLE_ROWS) > 0:
             lines.append(f"  … and {beyond} more")
+        title = [] if self.title is None else [self.title]
         note = [f"  {self.note}"] if self.note else []
-        return "\n".join(line.rstrip() for line in [self.title, *lines, *note])
+        return "\n".join(line.rstrip() for line in [*title, *lines, *note])
+
+
+def texts(tables: Sequence[NamedTable]) -> list[str]:
+    """Format tables in aligned columns."""
+    return [table.text() for table in tables]
 
 
 def number(value, unit: str = "") -> str:
     """Format a number with its unit; zero has no sign."""
     return f"{float(value) + 0.0:.6g}{f' {unit}' if unit else ''}"
-
-
-def per_second(unit: str) -> str:
-    """The unit of a rate: m/s becomes m/s²."""
-    if not unit:
-        return ""
-    return f"{unit}²" if unit.endswith("/s") else f"{unit}/s"
 
 
 def _named(labels: Labels | None, nv: int) -> tuple[str, Sequence[str], Sequence[str], str]:
@@ -79,11 +79,11 @@ def _named(labels: Labels | None, nv: int) -> tuple[str, Sequence[str], Sequence
     return labels.model, labels.velocities, labels.velocity_units, labels.energy_unit
 
 
-def motion_table(motion: Motion) -> NamedTable:
+def motion_tables(motion: Motion) -> list[NamedTable]:
     """Acceleration, free acceleration and constraint forces by velocity."""
     if np.ndim(motion.acceleration) != 1:
         n = np.shape(motion.acceleration)[:-1]
-        return NamedTable(f"motions at {' × '.join(map(str, n))} instants", (), ())
+        return [NamedTable(f"motions at {' × '.join(map(str, n))} instants", (), ())]
     nv = len(motion.acceleration)
     # A motion from `motion_of` has no labels.
     title, names, units, energy = _named(motion.labels, nv)
@@ -113,7 +113,8 @@ def motion_table(motion: Motion) -> NamedTable:
     )
     if motion.note:
         note += f"\n  {motion.note}"
-    return NamedTable(f"{title}: motion" if title else "motion", ("velocity", *columns), rows, note)
+    title = f"{title}: motion" if title else "motion"
+    return [NamedTable(title, ("velocity", *columns), rows, note)]
 
 
 def control_tables(control: Control) -> list[NamedTable]:
@@ -153,7 +154,7 @@ def control_tables(control: Control) -> list[NamedTable]:
     ]
 
 
-def batch_table(batch: Batch) -> NamedTable:
+def batch_tables(batch: Batch) -> list[NamedTable]:
     """Results of the members, and the range of every final coordinate over the members."""
     system, members = batch.model.system, len(batch.q)
     counted = Counter(Result(int(code)).sentence for code in batch.result)
@@ -168,7 +169,7 @@ def batch_table(batch: Batch) -> NamedTable:
     if batch.model.servo is not None:  # Controls are computed on demand, which takes time.
         ended += "; for what the servo could not do see .warnings"
     title = f"{batch.model.name}: {members} motions over {number(batch.t[-1], 's')}"
-    return NamedTable(title, ("at the end", "least", "median", "largest"), rows, ended)
+    return [NamedTable(title, ("at the end", "least", "median", "largest"), rows, ended)]
 
 
 def mechanism_tables(mechanism: Mechanism) -> list[NamedTable]:

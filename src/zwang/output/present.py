@@ -17,35 +17,18 @@ from zwang.errors import ModelError
 from zwang.files import make_folder, page
 from zwang.files.reading import shown_path
 from zwang.inputs.text import counted
+from zwang.output import described, named_tables
 from zwang.output.described import (
-    model_tables,
-    text_of_bodies,  # noqa: F401 (found by name)
-    text_of_constraints,  # noqa: F401
-    text_of_environment,  # noqa: F401
+    text_of_environment,  # noqa: F401 (found by name)
     text_of_example,  # noqa: F401
-    text_of_model,  # noqa: F401
-    text_of_placement,  # noqa: F401
     text_of_presentation,  # noqa: F401
-    text_of_reaction,  # noqa: F401
     text_of_scene,  # noqa: F401
-    text_of_servo,  # noqa: F401
     text_of_switch,  # noqa: F401
-    text_of_system,  # noqa: F401
-    text_of_trajectory,  # noqa: F401
-    text_of_tree,  # noqa: F401
     text_of_values,  # noqa: F401
-    text_of_variables,  # noqa: F401
 )
 from zwang.output.film import frame as frame
 from zwang.output.film import write_film
-from zwang.output.named_tables import (
-    NamedTable,
-    batch_table,
-    control_tables,
-    mechanism_tables,
-    motion_table,
-    robot_tables,
-)
+from zwang.output.named_tables import NamedTable, texts
 from zwang.output.report import write_report
 from zwang.output.start_picture import scene_picture
 from zwang.output.viewer import write_view
@@ -61,9 +44,6 @@ from zwang.simulation.results.presentation import Presentation, presentation_of
 if TYPE_CHECKING:
     from zwang.analysis.check import Diagnosis
     from zwang.analysis.result import AbstractResult
-    from zwang.dynamics.control_law import Control
-    from zwang.dynamics.model import Model
-    from zwang.dynamics.motion import Motion
     from zwang.gallery.example import Example
     from zwang.mechanism.mechanism import Mechanism
     from zwang.robots.robot import Robot
@@ -72,6 +52,23 @@ if TYPE_CHECKING:
 
 FILMS = (".mp4", ".gif")
 """File name extensions of films that are drawn frame by frame."""
+TABLES: dict[str, Callable[..., list[NamedTable]]] = {
+    "batch": named_tables.batch_tables,
+    "bodies": described.bodies_tables,
+    "constraints": described.constraints_tables,
+    "control": named_tables.control_tables,
+    "mechanism": named_tables.mechanism_tables,
+    "model": described.model_tables,
+    "motion": named_tables.motion_tables,
+    "placement": described.placement_tables,
+    "reaction": described.reaction_tables,
+    "robot": named_tables.robot_tables,
+    "servo": described.servo_tables,
+    "system": described.system_tables,
+    "trajectory": described.trajectory_tables,
+    "variables": described.variables_tables,
+}
+"""The tables that describe an object of each kind."""
 SHOWN_MEMBERS = 24
 """Largest number of batch members that a notebook draws."""
 UNFOLDED = 16
@@ -185,16 +182,13 @@ def notebook_of_derivation(found: Derivation) -> str:
     return f'<div style="overflow:auto">{content(found, level=4)}</div>'
 
 
-def notebook_of_model(model: Model) -> str:
-    """Show a model in a notebook: its coordinates, constraints and parameters."""
-    return _notebook(model_tables(model))
-
-
 def notebook_of_example(example: Example) -> str:
     """Show a member of the gallery in a notebook: its description and a picture of its start."""
     said = f"<p><b>{html.escape(example.model.name)}</b>: {html.escape(example.description)}</p>"
     picture = "" if example.scene is None else scene_picture(example.scene, example.q0)
-    return said + (_picture(picture, "start") if picture else "") + notebook_of_model(example.model)
+    return (
+        said + (_picture(picture, "start") if picture else "") + notebook_of(example.model, "model")
+    )
 
 
 def notebook_of_diagnosis(diagnosis: Diagnosis) -> str:
@@ -223,55 +217,17 @@ def notebook_of_batch(batch: Batch) -> str:
     return _text("\n".join([head, *sentences])) + _picture(Picture(panels), "coordinates")
 
 
-def notebook_of_motion(motion: Motion) -> str:
-    """Show an acceleration with its constraint forces in a notebook, by name and with units."""
-    return _notebook([motion_table(motion)])
+def text_of(shown: object, kind: str) -> str:
+    """Format the tables of an object as text."""
+    return "\n".join(texts(TABLES[kind](shown)))
 
 
-def text_of_motion(motion: Motion) -> str:
-    """Format a motion as text."""
-    return motion_table(motion).text()
-
-
-def notebook_of_control(control: Control) -> str:
-    """Show a control in a notebook: controls, forces and tracking errors, with units."""
-    return _notebook(control_tables(control))
-
-
-def text_of_control(control: Control) -> str:
-    """Format a control as text."""
-    return "\n".join(made.text() for made in control_tables(control))
-
-
-def text_of_batch(batch: Batch) -> str:
-    """Format a batch as text: how its members ended, and the final coordinates, with units."""
-    return batch_table(batch).text()
-
-
-def text_of_mechanism(mechanism: Mechanism) -> str:
-    """Format a mechanism as text: its bodies and joints."""
-    return "\n".join(made.text() for made in mechanism_tables(mechanism))
-
-
-def notebook_of_mechanism(mechanism: Mechanism) -> str:
-    """Show a mechanism in a notebook: its bodies and joints."""
-    return _notebook(mechanism_tables(mechanism))
-
-
-def text_of_robot(robot: Robot) -> str:
-    """Format a robot as text: its coordinates, loop closures, and unused content of its file."""
-    return "\n".join(made.text() for made in robot_tables(robot))
-
-
-def notebook_of_robot(robot: Robot) -> str:
-    """Show a robot in a notebook."""
-    return _notebook(robot_tables(robot))
-
-
-def _notebook(tables: list[NamedTable]) -> str:
-    """Tables with their titles and notes; long ones are collapsed."""
+def notebook_of(shown: object, kind: str) -> str:
+    """Show the tables of an object in a notebook, with titles and notes; long ones are
+    collapsed.
+    """
     parts = []
-    for made in tables:
+    for made in TABLES[kind](shown):
         table = _table(made.heading, made.rows) if made.rows else ""
         if len(made.rows) > UNFOLDED:
             table = f"<details><summary>{len(made.rows)} rows</summary>{table}</details>"

@@ -3,6 +3,7 @@
 | file | content |
 |---|---|
 | `description.py` | the content of a file: bodies, joints, loops, couplings, actuators, omissions |
+| `specification.py` | a rule for the treatment of an element or attribute |
 | `urdf.py` | URDF: links, joints, mimics |
 | `urdf_specification.py` | every element and attribute of URDF, and its treatment |
 | `urdf_loops.py` | YAML files of loops, motors and kinds of joints for a URDF |

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 import numpy as np
 
 from zwang.bodies import Branch, Shape
+from zwang.bodies.tree.branching import GROUND, order
+from zwang.errors import ModelError
 from zwang.mechanism.loop_rows import PARALLEL
 
 LIMITS, FRICTION, CONTACTS = "joint limits", "dry friction in joints", "contacts of bodies"
@@ -148,3 +151,15 @@ def unique(name: str, taken) -> str:
     while made in taken:
         made, count = f"{name} {count}", count + 1
     return made
+
+
+def refuse_circles(leaders: Mapping[str, str], shown: str) -> None:
+    """Raise if joints mimic each other in a circle; `leaders` names the joint that each follows."""
+    names = [*{**leaders, **{x: "" for x in leaders.values()}}]
+    try:
+        order([names.index(leaders[n]) if n in leaders else GROUND for n in names])
+    except ValueError:
+        raise ModelError(
+            f"{shown}: joints mimic each other in a circle: {', '.join(leaders)}; let one of them "
+            "move by itself."
+        ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
@@ -51,7 +52,7 @@ def list_left_out(
         made: the description that lists them.
     """
 
-    def named(names: list[str], values: Any) -> list[str]:
+    def named(names: list[str], values: Iterable) -> list[str]:
         return [n for n, x in zip(names, values, strict=True) if np.any(x)]
 
     def of(kind: str, count: int) -> list[str]:

@@ -203,12 +203,12 @@ class Robot:
 
     def __str__(self) -> str:
         """Its coordinates, loops and actuators, and unsupported content of its file."""
-        return present("text_of_robot", self)
+        return present("text_of", self, "robot")
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return present("notebook_of_robot", self)
+        return present("notebook_of", self, "robot")
 
     def filled(self, given: dict, which: str, values: np.ndarray) -> np.ndarray:
         """Put values by joint at their entries of q ("coordinate") or v ("velocity")."""

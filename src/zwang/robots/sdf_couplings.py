@@ -7,10 +7,9 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from zwang.bodies.tree.branching import GROUND, order
 from zwang.errors import ModelError
 from zwang.mechanism.loop_rows import PARALLEL
-from zwang.robots.description import Coupling, Description
+from zwang.robots.description import Coupling, Description, refuse_circles
 from zwang.robots.sdf_joints import GEARBOX, TAGS, Joint
 
 
@@ -55,20 +54,9 @@ def add_couplings(
             made.couplings[f"mimic {name}"] = Coupling(
                 {name: 1.0}, {leader: 1.0}, (offset - ratio * reference, ratio)
             )
-    _refuse_circles(leaders, shown)
+    refuse_circles(leaders, shown)
     made.leave_out("mimics of or by joints that close loops or have no such axis", dropped)
     made.leave_out("gearboxes whose wheels are not on hinges of one reference body", loose)
-
-
-def _refuse_circles(leaders: Mapping[str, str], shown: str) -> None:
-    names = [*{**leaders, **{x: "" for x in leaders.values()}}]
-    try:
-        order([names.index(leaders[n]) if n in leaders else GROUND for n in names])
-    except ValueError:
-        raise ModelError(
-            f"{shown}: joints mimic each other in a circle: {', '.join(leaders)}; let one of them "
-            "move by itself."
-        ) from None
 
 
 def _leader(

@@ -6,39 +6,15 @@ sdformat), read at 2ace536.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator
-from typing import Literal
 from xml.etree.ElementTree import Element
 
 from zwang.errors import ModelError
 from zwang.robots.description import CONTACTS, FRICTION, LIMITS, Description
+from zwang.robots.specification import FORCE, SPEED, Fate, Rule, owned
 
-Fate = Literal["acts", "drawn", "names", "listed"]
-"""Treatment of an element: it changes the motion, it changes pictures, it only names something, or
-`Robot.unsupported` lists it.
-"""
 ENDLESS = 1e16
 """Size from which on a limit counts as none: files write such limits for infinity."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Rule:
-    """Treatment of an element or attribute.
-
-    Attributes:
-        fate: its treatment.
-        what: its role in the model, or the words under which it is listed.
-        many: of an element, whether it may occur more than once.
-        until: the last version of the format that has it; it has no effect in later files.
-        neutral: of a listed one, whether a text has no effect and is not listed.
-    """
-
-    fate: Fate
-    what: str
-    many: bool = False
-    until: tuple[int, int] = (1, 9999)
-    neutral: Callable[[str], bool] = lambda text: False
 
 
 def number(accepted: Callable[[float], bool]) -> Callable[[str], bool]:
@@ -56,7 +32,6 @@ def number(accepted: Callable[[float], bool]) -> Callable[[str], bool]:
 off = lambda text: text.strip().lower() in ("", "0", "false")
 on = lambda text: text.strip().lower() in ("", "1", "true")
 zero = number(lambda x: x == 0)
-FORCE, SPEED = "limits of the force at joints", "limits of speed"
 STOPS = "stops of joints"
 SENSORS, PLUGINS, ENGINES = "sensors", "plugins", "settings of engines"
 LOOKS, LIGHTS = "looks beyond shape and color", "lights and projectors"
@@ -303,7 +278,7 @@ def judge(roots: list[tuple[Element, tuple[int, int]]], made: Description, shown
         if group in (CONTACTS, LIMITS, FORCE, SPEED, FRICTION, DECAY, GUIDED, ADDED):
             made.leave_out(group, (name for names in owners.values() for name in names))
         else:
-            made.leave_out(group, (_named(key, names) for key, names in owners.items()))
+            made.leave_out(group, (owned(key, names) for key, names in owners.items()))
 
 
 def _listed(
@@ -346,18 +321,3 @@ def _owner(child: Element, owner: str) -> str:
     if child.tag in OPENED or not owner:
         return child.get("name") or child.get("filename") or owner
     return owner
-
-
-def _named(what: str, owners: list[str]) -> str:
-    names = ", ".join(dict.fromkeys(filter(None, owners)))
-    return f"{what} ({names})" if names else what
-
-
-def table() -> str:
-    """All elements and attributes as a table for the documentation."""
-    lines = ["| element or attribute | what becomes of it | as |", "|---|---|---|"]
-    shown = {"acts": "acts", "drawn": "pictures only", "names": "a name only", "listed": "listed"}
-    for path, rule in RULES.items():
-        last = "" if rule.until > (1, 12) else f" (to version {'.'.join(map(str, rule.until))})"
-        lines.append(f"| `{path}` | {shown[rule.fate]} | {rule.what}{last} |")
-    return "\n".join(lines) + "\n"

@@ -13,12 +13,11 @@ import numpy as np
 
 from zwang.bodies import Branch, ball, prismatic
 from zwang.bodies.inertia import NO_BODY, NOTHING, impossible
-from zwang.bodies.tree.branching import GROUND, order
 from zwang.errors import ModelError
 from zwang.files.limits import limit
 from zwang.files.reading import shown_path
 from zwang.mechanism.registry import JOINT_KINDS, by_format
-from zwang.robots.description import Coupling, Description, unique
+from zwang.robots.description import Coupling, Description, refuse_circles, unique
 from zwang.robots.text import axes_about, numbers, origin
 from zwang.robots.urdf_pictures import add_pictures
 from zwang.robots.urdf_specification import judge
@@ -280,14 +279,7 @@ class _Reading:
             self.description.couplings[f"mimic {name}"] = Coupling(
                 {name: 1.0}, {driver: 1.0}, (float(offset), float(ratio))
             )
-        names = [*self.joints]
-        try:
-            order([names.index(drivers[n]) if n in drivers else GROUND for n in names])
-        except ValueError:
-            raise ModelError(
-                f"{self.shown}: joints mimic each other in a circle: {', '.join(drivers)}; let "
-                "one of them move by itself."
-            ) from None
+        refuse_circles(drivers, self.shown)
         self.description.leave_out("mimics of or by joints that neither turn nor slide", dropped)
 
     # --- what may be wrong

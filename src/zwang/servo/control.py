@@ -28,7 +28,6 @@ def controller(
     model: Model,
     servo: AbstractControlLaw | None = None,
     params: PyTree = None,
-    pseudoinverse: AbstractPseudoinverse | None = None,
 ) -> Controller:
     """A servo, by default the model's own, bound to the model without its control. The arguments
     are checked; nothing is compiled.
@@ -36,7 +35,7 @@ def controller(
     Raises:
         ModelError: if there is no servo, or if it does not fit the model.
     """
-    dynamics, given = _acting(model, servo, params, pseudoinverse)
+    dynamics, given = _acting(model, servo, params, None)
     if not isinstance(given, (Servo, ExtendedServo)):
         raise ModelError(
             f"{model.name}: expected a zw.Servo with the constraints to analyze, got "

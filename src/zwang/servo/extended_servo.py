@@ -47,7 +47,7 @@ class ExtendedServo(AbstractControlLaw):
     actuator_units: tuple[str, ...] = field(static=True)
 
     def __repr__(self) -> str:
-        return f"{present('text_of_servo', self.servo)}\n{self.remark}"
+        return f"{present('text_of', self.servo, 'servo')}\n{self.remark}"
 
     @property
     def constraints(self) -> tuple[AbstractConstraint, ...]:

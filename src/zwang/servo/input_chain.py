@@ -21,7 +21,7 @@ from zwang.algebra.mass_matrix import dense_mass
 from zwang.compile.compatibility import outside_of_programs
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import AbstractConstraint, Constraints
-from zwang.equations.constraint.level import AbstractLevel
+from zwang.equations.constraint.base import AbstractForwarding
 from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.inputs.text import unit_of_rate
@@ -245,7 +245,7 @@ def _sum(row: np.ndarray, names: tuple[str, ...]) -> str:
     return " ".join(terms).removeprefix("+ ")
 
 
-class Leading(AbstractConstraint):
+class Leading(AbstractForwarding):
     """A constraint that depends on the leading entries of q and v."""
 
     constraint: AbstractConstraint
@@ -254,18 +254,6 @@ class Leading(AbstractConstraint):
 
     def __init__(self, constraint: AbstractConstraint, home: System):
         self.constraint, self.home, self.name = constraint, home, constraint.name
-
-    @property
-    def level(self) -> AbstractLevel:
-        return self.constraint.level
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        return self.constraint.parts
-
-    @property
-    def row_units(self) -> tuple[str, ...]:
-        return self.constraint.row_units
 
     @property
     def nonideal(self) -> Callable | None:

@@ -167,9 +167,6 @@ class PaperLeastNorm(AbstractNullSpace):
         return Pseudoinverse(reduced.method, seen).solve(reduced.r)
 
 
-ALL_NULL_SPACES = (LeastNorm, WeightedNorm, Preferred, PaperLeastNorm)
-
-
 def _given(value):
     if callable(value) and not isinstance(value, type):
         return value

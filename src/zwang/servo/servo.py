@@ -125,7 +125,7 @@ class Servo(AbstractActuated):
         self.gains = self._checked_gains(gains)
 
     def __repr__(self) -> str:
-        return present("text_of_servo", self)
+        return present("text_of", self, "servo")
 
     def _checked_degrees(self, degrees: dict[str, int]) -> dict[str, int]:
         natural = {c.name: c.level.order for c in self.constraints}

@@ -43,8 +43,6 @@ from zwang.simulation.trajectory import (
     violations,
 )
 
-FEWEST_MEMBERS = 16
-"""Smallest number of batch members per core; a further core is used only if each gets this many."""
 CHUNK_OF_MEMBERS, WIDE = 32, 256
 """Default number of batch members in one call, on a processor and on an accelerator. On a
 processor, as many as fill its registers and fit into the cache of a core (five-bar: with 32, a
@@ -54,12 +52,6 @@ slowest one. On an accelerator more, because its speed grows with the size of th
 
 
 Precision = Literal["double", "single"]
-IN_SINGLE = Proximal(damping=1e-4, sweeps=6)
-"""Computation of A⊕ in single precision. The damping lies as far above the round-off of single
-precision, 1e-7, as the default damping lies above that of double precision; more sweeps compensate
-for it. `five-bar`, 2 s through its singular configuration: error 7e-6 rad (7e-3 with a damping of
-1e-5).
-"""
 
 
 class _Members(NamedTuple):
@@ -104,7 +96,7 @@ class Program:
     """
 
     def __init__(self, motions: _Motions, members: _Members, chunk: int, cores: int | None):
-        self._workers = max(1, min(cores or os.cpu_count() or 1, members.number // FEWEST_MEMBERS))
+        self._workers = max(1, min(cores or os.cpu_count() or 1, members.number // 16))
         self._model, self._times, self._members = motions.model, motions.times, members
         self._size = min(chunk, -(-members.number // self._workers))
         example = members.part(0, self._size)
@@ -231,7 +223,7 @@ def batch(
             as long as its slowest member. Memory is `chunk` times `Batch.memory_per_member` times
             the number of cores.
         progress: called between chunks with the fraction that is complete.
-        cores: number of cores; by default all, as long as each gets `FEWEST_MEMBERS` members.
+        cores: number of cores; by default all, as long as each gets 16 members.
         precision: "single" for 32-bit numbers. It needs a `step`, and every step loses about 1e-7
             of each quantity. The `violation` of the result is evaluated in double precision.
         options: `rtol`, `atol`, `step`, `longest_step`, `stop`, `integrator`, `drift`,
@@ -375,7 +367,10 @@ def _asked(
                 "single precision has no error control; give step=, the length of a step in "
                 "seconds."
             )
-        options.setdefault("pseudoinverse", IN_SINGLE)
+        # The damping lies as far above the round-off of single precision, 1e-7, as the default
+        # damping above that of double precision; more sweeps compensate for it. `five-bar`, 2 s
+        # through its singular configuration: error 7e-6 rad (7e-3 with a damping of 1e-5).
+        options.setdefault("pseudoinverse", Proximal(damping=1e-4, sweeps=6))
     motions = _Motions(model, times, options, axes, precision)
     return motions, _Members((q0, v0, params), axes, members), chunk, cores
 

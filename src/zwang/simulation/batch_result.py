@@ -24,9 +24,6 @@ from zwang.simulation.results.saving import save
 if TYPE_CHECKING:
     import xarray
 
-NAMED_MEMBERS = 32
-"""Number of failed members whose constraints `Batch.failures` identifies on the host."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
@@ -102,14 +99,14 @@ class Batch:
     @property
     def failures(self) -> dict[int, str]:
         """Time and reason of each failure, by the index of the member; empty if all reached the end
-        or a stop condition. Constraints are named for the first `NAMED_MEMBERS` failures; `reason`
+        or a stop condition. Constraints are named for the first 32 failures; `reason`
         names them for any member.
         """
         results = {int(i): Result(int(self.result[i])) for i in np.flatnonzero(self.result)}
         failed = [i for i, result in results.items() if result.is_failure]
         return {
             i: self.reason(i)
-            if place < NAMED_MEMBERS
+            if place < 32  # constraints are identified on the host
             else f"stopped at t = {self.end.t[i]:.6g} s: {results[i].sentence}"
             for place, i in enumerate(failed)
         }
@@ -192,7 +189,7 @@ class Batch:
 
     def __str__(self) -> str:
         """Return the number of members by result, and the range of each coordinate at the end."""
-        return present("text_of_batch", self)
+        return present("text_of", self, "batch")
 
     __repr__ = __str__
 

@@ -37,13 +37,9 @@ from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.results import Switched
 from zwang.thresholds import ACCEPTED_VIOLATION, AT_INSTANT, SOLUTION_ERROR
 
-IMPACTS = 3
-"""Number of latest impacts of a gap from whose intervals the limit of endless rebounds is computed.
-"""
-
 
 @dataclasses.dataclass(frozen=True)
-class Holding:
+class ModeChange:
     """State and modes from an instant on.
 
     Attributes:
@@ -129,7 +125,7 @@ class Contacts:
         modes: np.ndarray,
         span: float,
         fired: np.ndarray | None = None,
-    ) -> Holding:
+    ) -> ModeChange:
         """Determine the modes from a state on.
 
         Args:
@@ -207,7 +203,7 @@ class Contacts:
         if len(on := self.rows[(own > HELD_OFF)[self.places]]):
             rows = np.array([*problem.held, *on], int)
             after = after - problem.some(rows).correct(problem.psi[rows])
-        return Holding(np.concatenate([q, after]), held, record)
+        return ModeChange(np.concatenate([q, after]), held, record)
 
     def with_params(self, params: PyTree) -> Contacts:
         """Return the contacts with other parameters, before their first impact."""
@@ -315,7 +311,7 @@ class Contacts:
         fast = -psi[normal] / np.where(length[normal] > 0, length[normal], 1.0)
         self._fastest = max(self._fastest, float(np.max(fast)))
         for k in closing[-psi[normal] > slow[normal]]:
-            self._impacts[k] = [*self._impacts[k], t][-IMPACTS:]
+            self._impacts[k] = [*self._impacts[k], t][-3:]  # for `geometric_limit`
         rubs = [x for x in self.frictions if x.gap in closing]
         least = self.slowest_impact * self._fastest
         self._rests = set()
@@ -399,7 +395,7 @@ def geometric_limit(times: Sequence[float]) -> float:
     """Return the limit of a sequence of instants whose intervals keep shrinking by the last ratio
     [s]; inf without a limit.
     """
-    if len(times) < IMPACTS:
+    if len(times) < 3:
         return np.inf
-    first, second = np.diff(times[-IMPACTS:])
+    first, second = np.diff(times[-3:])
     return float(times[-1] + second**2 / (first - second)) if 0 < second < first else np.inf

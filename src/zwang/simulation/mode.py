@@ -87,11 +87,11 @@ def contact_mode(model: Model, q, v=None, t: float = 0.0, *, params: PyTree = No
         ModelError: for a state that penetrates a gap, or from which no forces continue the motion.
 
     Example:
-        >>> mode = zw.contact_mode(model, q)
+        >>> mode = zw.analysis.contact_mode(model, q)
         >>> print(zw.analysis.linearize(mode, q))
     """
     instance(model, Model, "contact_mode: model", "a zw.Model")
-    refuse_switches(model, "zw.contact_mode")
+    refuse_switches(model, "zw.analysis.contact_mode")
     return mode_of(model, q, v, t, params).model if model.constraints.loose else model
 
 

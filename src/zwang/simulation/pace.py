@@ -17,15 +17,9 @@ from zwang.errors import Result
 from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
 from zwang.thresholds import MARGIN
 
-MEASURED = 1024
-"""Number of attempted steps over which the pace is measured."""
 FOLLOWED = 0.01
 """Steps follow a gain if its error decays by this exponent or more within one step, and follow a
 gradient if it turns by this angle [rad] or more.
-"""
-AHEAD = np.geomspace(1e-3, 1e3, 61)
-"""Places at which a motion is evaluated whose functions are not finite just ahead, relative to its
-latest step.
 """
 AROUND = 2.0 ** np.arange(-3, 7)
 """Distances to either side of the last step at which a jump is searched, in lengths of that step.
@@ -70,7 +64,7 @@ class Pace(AbstractMonitor):
     def _hopeless(self, run: RunState) -> str:
         (tried, since), before = self.last, self.before
         count = run.tried - tried
-        if count < MEASURED:
+        if count < 1024:  # attempted steps over which the pace is measured
             return ""
         length = (run.t - since) / count
         self.last, self.before = (run.tried, run.t), length
@@ -178,7 +172,7 @@ def _no_number_along(
         return evaluate(dynamics, host_state(moved(dynamics, q, ahead * v, now), v, now + ahead))
 
     # a unit row that changes by more than this across the last interval is discontinuous there
-    jump, places, rows = 0.5, (0.0, *(step * AHEAD)), []
+    jump, places, rows = 0.5, (0.0, *(step * np.geomspace(1e-3, 1e3, 61))), []
     for ahead in places:
         found = at(ahead)
         if said := _no_number(dynamics, found):

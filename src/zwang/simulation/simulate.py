@@ -113,7 +113,7 @@ def simulate(
             (`zwang.simulation.reached.Reached`).
         throw: raise if the run does not reach its end; otherwise read `run.result`.
         keeper: monitor that writes the steps to disk instead of keeping them in the run; use
-            `zw.long_run`.
+            `zw.study.long_run`.
 
     Returns:
         A `Run`: `run.dataset`, `run.plot()`, `run.save("run.nc")`, `run.crossings`, `run.switches`,
@@ -155,7 +155,7 @@ def simulate(
         max_steps=max_steps,
     )
     heard = Listener.of(progress)
-    kept = optional(keeper, AbstractMonitor, "keeper", "what zw.long_run keeps a run with")
+    kept = optional(keeper, AbstractMonitor, "keeper", "what zw.study.long_run keeps a run with")
     setup = set_up(asked)
     state = setup.run(heard, *(() if kept is None else (kept,)), model=model)
     result = drive(state)

@@ -34,7 +34,7 @@ from zwang.inputs.suggestions import did_you_mean
 from zwang.objects.by_identity import ByIdentity
 from zwang.objects.display import present
 from zwang.simulation.conditions import check_condition
-from zwang.simulation.contact import Contacts
+from zwang.simulation.contact import Contacts, ModeChange
 from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.results import Switched
 from zwang.stepping.step import Progress
@@ -156,15 +156,6 @@ def refuse_switches(model: Model, what: str) -> None:
         )
 
 
-@dataclasses.dataclass(frozen=True)
-class SwitchEvent:
-    """The state after constraints were switched on or off."""
-
-    y: np.ndarray
-    controller_state: np.ndarray
-    record: Switched
-
-
 class Switching:
     """The switches of one run, with their rows and instants.
 
@@ -261,7 +252,7 @@ class Switching:
 
     def apply(
         self, flow: ConstrainedVectorField, here: Progress, due: dict[int, int], duration: float
-    ) -> SwitchEvent:
+    ) -> ModeChange:
         """Return the state and the controller state after `due`.
 
         Raises:
@@ -279,7 +270,7 @@ class Switching:
         # switching off leaves the velocity unchanged
         if not names(0):
             record = Switched(float(here.t), (), names(1), 0.0, (0.0,) * nv, {}, energy_unit)
-            return SwitchEvent(np.asarray(here.y), controller_state, record)
+            return ModeChange(np.asarray(here.y), controller_state, record)
         dynamics = flow.with_input(jnp.asarray(controller_state)).dynamics
         start = begin(dynamics, state)
         self._refuse(start, [i for i, off in due.items() if not off], duration)
@@ -299,7 +290,7 @@ class Switching:
             energy_unit=energy_unit,
             work=met.work,
         )
-        return SwitchEvent(np.concatenate([after.q, after.v]), controller_state, record)
+        return ModeChange(np.concatenate([after.q, after.v]), controller_state, record)
 
     def _refuse(self, start: Start, turning: Sequence[int], duration: float) -> None:
         """Raise with the reason why constraints cannot be switched on at a state."""

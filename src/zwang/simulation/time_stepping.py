@@ -28,9 +28,6 @@ from zwang.simulation.frictions import HostFriction
 from zwang.simulation.monitor import AbstractMonitor, MotionEndError, RunState
 from zwang.thresholds import AGREEMENT, SOLUTION_ERROR
 
-LOAD_TURNS = 50
-"""Maximum number of iterations for the loads of joints on which friction depends."""
-
 
 class TimeStepping(AbstractMonitor):
     """Adds the impulses of contacts to each step.
@@ -162,7 +159,7 @@ class TimeStepping(AbstractMonitor):
         friction.
         """
         loads = np.array([x.load for x in self.contacts.frictions])
-        for _ in range(LOAD_TURNS):
+        for _ in range(50):
             rubbing = [
                 x.disk(places, h * loads[k], m) for (k, x), m in zip(touched, mu, strict=True)
             ]

@@ -118,7 +118,7 @@ class Trajectory(Record):
     end: State
 
     def __repr__(self) -> str:
-        return present("text_of_trajectory", self) if is_concrete(self) else text_of_record(self)
+        return present("text_of", self, "trajectory") if is_concrete(self) else text_of_record(self)
 
     def reason(self, model: Model, params: PyTree = None) -> str:
         """Return a sentence that states when the motion ended, and which constraints ended it.
@@ -192,8 +192,7 @@ def trajectory(
     """Compute the motion of a model at given times, inside `jit`, `vmap`, `grad` and `jacfwd`.
 
     The start is projected onto the constraints, in the mass metric; the derivative is that of the
-    projected start. For many calls compile the whole function by `zw.program(f)`, or where
-    `jax.jit` is needed by `jax.jit(f, compiler_options=zw.compiler_options())`.
+    projected start. For many calls compile the whole function by `zw.program(f)`.
 
     Args:
         model: the model.

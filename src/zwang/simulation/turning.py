@@ -100,17 +100,18 @@ class Turning(AbstractMonitor):
         due = switching.due(here, stops)
         while due:
             now = switching.apply(run.flow, here, due, self._duration)
+            assert now.record is not None  # switches that are due change
             done.append(now.record)
             values = np.zeros(0)
             if len(here.events):
-                values = event_values(events, run.flow, now.controller_state, here.t, now.y)
+                values = event_values(events, run.flow, now.modes, here.t, now.y)
             for k, turn in enumerate(switching.conditions, start=stops):
                 if not turn.off and due.get(turn.switch) == 1:
                     # used: the constraint has brought it to zero, and round-off decides on its sign
                     values[k] = np.inf
             rises = events.rising & (np.asarray(here.events) <= 0)
             fired = rises & (values > 0) & np.isfinite(values)
-            here = _with(here, now.y, now.controller_state, values, fired)
+            here = _with(here, now.y, now.modes, values, fired)
             due = switching.due(here, stops)
             # more changes than twice the switches: they undo each other
             if len(done) - first > 2 * len(switching.switches) + 1:

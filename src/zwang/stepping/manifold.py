@@ -36,11 +36,6 @@ class ManifoldFlow(Flow, Protocol):
     instants.
     """
 
-    @property
-    def moves_by_velocity(self) -> bool:
-        """True if velocities are the rates of the coordinates."""
-        raise NotImplementedError
-
     def longest_step(self, t, y) -> Float[Array, ""] | None:
         """Return the upper limit of the step from (t, y) [s]; None if only the error limits it."""
         raise NotImplementedError

@@ -25,6 +25,9 @@ from typing import TYPE_CHECKING
 from zwang.namespace import offer
 
 if TYPE_CHECKING:
+    from zwang.study.long_run import long_run as long_run
+    from zwang.study.long_run import resume as resume
+    from zwang.study.monte_carlo import monte_carlo as monte_carlo
     from zwang.study.sampling import draws as draws
     from zwang.study.sampling import grid as grid
     from zwang.study.sampling import sobol as sobol

@@ -126,8 +126,8 @@ def long_run(
 ) -> LongRun:
     """Simulate, and write the steps to a folder while the run grows.
 
-    The same call, or `zw.resume`, continues a run that was ended. Every step has the digits that
-    `zw.simulate` gives, whether the run was interrupted or not.
+    The same call, or `zw.study.resume`, continues a run that was ended. Every step has the digits
+    that `zw.simulate` gives, whether the run was interrupted or not.
 
     Args:
         model, q0, v0: as in `zw.simulate`.
@@ -148,8 +148,8 @@ def long_run(
         SimulationError: if `progress` fails, after the same commit.
 
     Example:
-        >>> long = zw.long_run(model, q0, v0, duration=3600.0, out="results/hour")
-        >>> long = zw.resume("results/hour")         # after a crash
+        >>> long = zw.study.long_run(model, q0, v0, duration=3600.0, out="results/hour")
+        >>> long = zw.study.resume("results/hour")         # after a crash
     """
     instance(model, Model, "long_run: model", "a zw.Model")
     optional_function(progress, "progress", "(fraction)")
@@ -202,7 +202,7 @@ def resume(
     progress: Callable[[float], None] | None = None,
     **options,
 ) -> LongRun:
-    """Continue a run that `zw.long_run`, or `zwang run --stream`, has begun.
+    """Continue a run that `zw.study.long_run`, or `zwang run --stream`, has begun.
 
     Args:
         out: its folder.
@@ -230,7 +230,7 @@ def resume(
         if source is None:
             raise ModelError(
                 f"{shown_path(out)} does not say how to make its model again; give it: "
-                "zw.resume(out, model=...)."
+                "zw.study.resume(out, model=...)."
             )
         found = rebuilt(Source.from_record(source), trust)
         model, brought = found.model, found.options
@@ -239,7 +239,7 @@ def resume(
         if name not in given and name not in brought:
             raise ModelError(
                 f"the run was begun with {name}, which contains functions and is not in the "
-                f"folder; give it: zw.resume(out, {name}=...)."
+                f"folder; give it: zw.study.resume(out, {name}=...)."
             )
         given.setdefault(name, brought.get(name))
     for name, x in manifest["options"].items():

@@ -1,4 +1,4 @@
-"""`zw.monte_carlo`: the rate of success of a closed loop."""
+"""`zw.study.monte_carlo`: the rate of success of a closed loop."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def monte_carlo(
         A `Sweep`; `.success()` is the rate with its interval.
 
     Example:
-        >>> study = zw.monte_carlo(
+        >>> study = zw.study.monte_carlo(
         ...     zw.Loop(sample_time=0.01, noise_q=1e-3, model=arm), arm,
         ...     {"payload.mass": scipy.stats.norm(2.0, 0.3), "delay": "0:0.03"}, (q0, v0),
         ...     duration=2.0, outputs=["elbow.max"], success="elbow.max < 1.2", cases=500)

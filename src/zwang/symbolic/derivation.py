@@ -231,7 +231,7 @@ def closed_form(found: SymbolicEquations, given: Samples) -> Derivation:
         column(multipliers),
         None if control is None else column(control),
         tuple(rows),
-        tuple(_assumptions(found, hold, rows, given)),
+        tuple(_assumptions(found, rows, given)),
         first_integrals(found),
     )
     return _simplified(result)
@@ -330,7 +330,7 @@ def _nonideal(found, rows, multipliers, mass, hold, acceleration, force, names):
     )
 
 
-def _assumptions(found: SymbolicEquations, hold: Rows, rows: list[int], given: Samples):
+def _assumptions(found: SymbolicEquations, rows: list[int], given: Samples):
     """Sentences about the validity of the formulas."""
     m = found.A.rows
     positive = [s for s in found.symbols.p if s.is_positive]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.algebra.pseudoinverse.matrices import QUICK, SOME_SLOW
 from zwang.algebra.pseudoinverse import Proximal
-from zwang.dynamics.formulation import ALL_FORMULATIONS
+from zwang.objects.families import FORMULATIONS
 
 from .problems import five_bar_problems, regular_problems, singular_mass_problems
 
@@ -18,7 +18,7 @@ REGULAR = five_bar_problems() | regular_problems()
 SINGULAR = singular_mass_problems()
 
 every_formulation = pytest.mark.parametrize(
-    "formulation", ALL_FORMULATIONS, ids=lambda member: member.__name__
+    "formulation", FORMULATIONS.classes(), ids=lambda member: member.__name__
 )
 every_pseudoinverse = pytest.mark.parametrize(
     "pseudoinverse", SOME_SLOW, ids=lambda member: member.__name__
@@ -35,7 +35,7 @@ def accelerations(pseudoinverse):
     def one(M, F, A, b):
         return {
             member: member().acceleration(M, F, A, b, pseudoinverse())
-            for member in ALL_FORMULATIONS
+            for member in FORMULATIONS.classes()
         }
 
     program = jax.jit(
@@ -46,7 +46,7 @@ def accelerations(pseudoinverse):
     names = [*REGULAR, *(f"singular {case}" for case in SINGULAR)]
     return {
         member: dict(zip(names, np.asarray(batch), strict=True))
-        for member, batch in zip(ALL_FORMULATIONS, stacked, strict=True)
+        for member, batch in zip(FORMULATIONS.classes(), stacked, strict=True)
     }
 
 
@@ -73,7 +73,7 @@ def test_a_positive_definite_mass_gives_the_known_acceleration(formulation, pseu
 @every_pseudoinverse
 @pytest.mark.parametrize(
     "formulation",
-    [member for member in ALL_FORMULATIONS if member.singular_mass],
+    [member for member in FORMULATIONS.classes() if member.singular_mass],
     ids=lambda member: member.__name__,
 )
 def test_a_singular_mass_gives_the_known_acceleration(formulation, pseudoinverse):
@@ -87,7 +87,7 @@ def test_a_singular_mass_gives_the_known_acceleration(formulation, pseudoinverse
 
 @pytest.mark.parametrize(
     "formulation",
-    [member for member in ALL_FORMULATIONS if not member.singular_mass],
+    [member for member in FORMULATIONS.classes() if not member.singular_mass],
     ids=lambda member: member.__name__,
 )
 def test_a_massless_coordinate_is_not_silently_accepted(formulation):

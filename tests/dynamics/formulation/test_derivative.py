@@ -9,11 +9,13 @@ import pytest
 
 from tests.algebra.pseudoinverse.matrices import QUICK
 from zwang.algebra.pseudoinverse import SVD
-from zwang.dynamics.formulation import ALL_FORMULATIONS
+from zwang.objects.families import FORMULATIONS
 
 from .problems import kkt_solution, random_mass, random_rows
 
 STEP = 1e-6
+
+MEMBERS = FORMULATIONS.classes()
 
 
 def path(s):
@@ -30,9 +32,9 @@ def test_the_derivative_is_that_of_the_multiplier_equations():
     """Forward and reverse mode, by one pseudoinverse: all share its derivative rule."""
 
     def all_of_them(s):
-        return jnp.stack([member().acceleration(*path(s), SVD()) for member in ALL_FORMULATIONS])
+        return jnp.stack([member().acceleration(*path(s), SVD()) for member in MEMBERS])
 
-    weights = np.random.default_rng(4).standard_normal((len(ALL_FORMULATIONS), 5))
+    weights = np.random.default_rng(4).standard_normal((len(MEMBERS), 5))
 
     @functools.partial(jax.jit, compiler_options=QUICK)
     def derivatives(s):
@@ -41,7 +43,7 @@ def test_the_derivative_is_that_of_the_multiplier_equations():
     before, after = (kkt_solution(*map(np.asarray, path(s))) for s in (-STEP, STEP))
     expected = (after - before) / (2 * STEP)
     forward, reverse = derivatives(0.0)
-    for member, found in zip(ALL_FORMULATIONS, forward, strict=True):
+    for member, found in zip(MEMBERS, forward, strict=True):
         # central differences: STEP², and round-off of 1e-16·κ/STEP
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-7, err_msg=member.__name__)
     assert reverse == pytest.approx(

@@ -3,12 +3,12 @@
 import pytest
 
 from zwang.dynamics.formulation import (
-    ALL_FORMULATIONS,
     Campbell,
     CampbellSingular,
     UdwadiaKalaba,
     UdwadiaPhohomsiri,
 )
+from zwang.objects.families import FORMULATIONS
 
 SHAPES = ((2, 3), (15, 18), (19, 28))
 
@@ -76,6 +76,6 @@ def test_udwadia_phohomsiri_is_printed_without_the_last_term_of_its_second_pseud
         assert UdwadiaPhohomsiri().flops(m, n) == sum_of_table_5 == wrong + 9 * n**3
 
 
-@pytest.mark.parametrize("formulation", ALL_FORMULATIONS, ids=lambda member: member.__name__)
+@pytest.mark.parametrize("formulation", FORMULATIONS.classes(), ids=lambda member: member.__name__)
 def test_flops_are_the_sum_of_the_operations(formulation):
     assert formulation().flops(4, 7) == sum(formulation().operations(4, 7).values())

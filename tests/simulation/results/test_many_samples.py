@@ -42,13 +42,3 @@ def test_states_between_steps_are_on_the_constraints(name):
     few = run.at(times[:3])
     for a, b in zip((q, v), few, strict=True):
         np.testing.assert_array_equal(a[:3], b)
-
-
-def test_what_was_compiled_between_steps_is_not_compiled_again(example, monkeypatch):
-    from zwang.compile import making
-
-    run, between = example.run(duration=2.0, samples=41), np.linspace(0.013, 1.987, 30)
-    run.compile_between()
-    run.near(between)
-    monkeypatch.setattr(making, "_made", lambda *x: pytest.fail("it was made again"))
-    assert len(run.at(between)[0]) == 30

@@ -19,31 +19,6 @@ from zwang.algebra.elimination.order import Blocks, Round, group_rows, order_of
 from zwang.objects.record import Record, field
 
 
-class Cut(NamedTuple):
-    """Parameters that determine the width of chunks.
-
-    Attributes:
-        turn: overhead of one iteration of the loop over chunks, in units of the cost of a node.
-        widths: widths of chunks that are tried, limited by the size of the cache.
-        dense: number of remaining rows that are eliminated as one dense matrix.
-    """
-
-    turn: int
-    widths: np.ndarray
-    dense: int
-
-
-FEW_ROWS = 512
-IN_KERNEL = Cut(10, 2 ** np.arange(2, 9), 24)
-"""Parameters up to `FEW_ROWS` rows: an iteration is a few short loops in native code, and the rest
-is factored without LAPACK; compiled by XLA it takes no longer (40 four-bar loops).
-"""
-BY_CALLS = Cut(100, 2 ** np.arange(3, 12), 64)
-"""Parameters for more rows: an iteration is some thirty operations of 1 µs, and a node takes 0.3
-µs.
-"""
-
-
 class Class(Record):
     """Chunks of one shape, which are eliminated one after the other.
 
@@ -138,8 +113,8 @@ class Plan(Record):
 
 
 class Ordered(NamedTuple):
-    """Return the elimination, the given pairs that are below the diagonal in its order, and the
-    entry of each.
+    """Elimination, the given pairs that are below the diagonal in its order, and the entry of each
+    of them.
     """
 
     elimination: Elimination
@@ -171,12 +146,12 @@ def eliminated(
     """
     node, within, size = group_rows(*((i, j) if alike is None else alike), m)
     nodes = int(node.max(initial=-1)) + 1
-    # in native code an iteration is cheap and chunks may be narrow; where XLA calls one operation
-    # after the other, wide chunks save iterations
-    cut = IN_KERNEL if m <= FEW_ROWS else BY_CALLS
-    rounds, rest = order_of(Blocks.of(nodes, node[i], node[j]), size, cut.dense)
+    # Of few rows an iteration is a few short loops in native code, and the rest is factored without
+    # LAPACK; of many rows it is thirty operations of 1 µs, and a node takes 0.3 µs.
+    turn, tried, dense = (10, range(2, 9), 24) if m <= 512 else (100, range(3, 12), 64)
+    rounds, rest = order_of(Blocks.of(nodes, node[i], node[j]), size, dense)
     grouped = _classes(rounds)
-    widths = [width_of([len(r.nodes) for r in group], cut) for group in grouped]
+    widths = [_width(group, turn, [2**k for k in tried]) for group in grouped]
 
     position, starts, at = np.full(nodes + 1, -1), [], 0
     for group, width in zip(grouped, widths, strict=True):
@@ -219,9 +194,8 @@ def eliminated(
     w, p = np.indices((size, positions))
     diagonal = places(p, p, w, w).ravel()
 
-    later = (position[node[i]] > position[node[j]]) | (
-        (node[i] == node[j]) & (within[i] > within[j])
-    )
+    same = node[i] == node[j]
+    later = (position[node[i]] > position[node[j]]) | (same & (within[i] > within[j]))
     outer, entry = np.unique(
         places(position[node[i]], position[node[j]], within[i], within[j])[later],
         return_inverse=True,
@@ -306,10 +280,14 @@ def _classes(rounds: list[Round]) -> list[list[Round]]:
     return grouped
 
 
-def width_of(counts: list[int], cut: Cut) -> int:
-    """Return the width of chunks at which rounds of `counts` nodes cost least."""
-    cost = [sum(-(-n // w) for n in counts) * (w + cut.turn) for w in cut.widths]
-    return int(cut.widths[int(np.argmin(cost))])
+def _width(group: list[Round], turn: int, widths: list[int]) -> int:
+    """Return the width of chunks at which a group of rounds costs least.
+
+    Args:
+        turn: overhead of one iteration of the loop over chunks, in units of the cost of a node.
+        widths: that are tried, limited by the size of the cache.
+    """
+    return min(widths, key=lambda w: sum(-(-len(r.nodes) // w) for r in group) * (w + turn))
 
 
 def pairs(row: np.ndarray, block: np.ndarray):

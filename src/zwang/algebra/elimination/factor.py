@@ -25,12 +25,6 @@ from zwang.algebra.elimination.elimination import Class, Elimination, Plan
 from zwang.algebra.elimination.gather import scattered, taken, total
 from zwang.objects.record import Record
 
-UNROLLED = 4
-"""Up to this many chunks of a class are unrolled, because an iteration of a loop copies its
-operands and results (measured: one acceleration of 40 four-bar loops, 3 chunks, takes 258 µs
-unrolled and 285 µs as a loop; of 80, 4 chunks, 306 and 380).
-"""
-
 
 class Factor(Record):
     """Factored matrix `Q + μ I`.
@@ -166,7 +160,9 @@ def _backward(group: Class, inverse, panel, x: Float[Array, "size places"]):
 
 def _through_chunks(step: Callable, carry, chunks: tuple, reverse: bool = False):
     """Process the chunks of a class one after the other, in a loop, or unrolled if they are few."""
-    return jax.lax.scan(step, carry, chunks, reverse=reverse, unroll=len(chunks[0]) <= UNROLLED)
+    # an iteration copies its operands and results: one acceleration of 40 four-bar loops, 3 chunks,
+    # takes 258 µs unrolled and 285 µs as a loop; of 80, 4 chunks, 306 and 380
+    return jax.lax.scan(step, carry, chunks, reverse=reverse, unroll=len(chunks[0]) <= 4)
 
 
 def _positions(group: Class):

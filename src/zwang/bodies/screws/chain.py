@@ -130,7 +130,7 @@ class OpenChain:
         )
 
     def __repr__(self) -> str:
-        return present("text_of_tree", self)
+        return present("text_of", self, "bodies")
 
     # --- poses and velocities of the links; `link` is a name or index
 

@@ -159,7 +159,7 @@ class BodyTree:
         self.system = self._system()
 
     def __repr__(self) -> str:
-        return present("text_of_tree", self)
+        return present("text_of", self, "bodies")
 
     def _joined(self) -> tuple[Branching, tuple[str, ...], list]:
         parent, balls, bodies, names, twists, slides = [], [], [], [], [], []

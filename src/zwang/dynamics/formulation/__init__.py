@@ -27,12 +27,3 @@ from zwang.dynamics.formulation.lagrange_multipliers import (
 from zwang.dynamics.formulation.nullspace import Nullspace as Nullspace
 from zwang.dynamics.formulation.udwadia_kalaba import UdwadiaKalaba as UdwadiaKalaba
 from zwang.dynamics.formulation.udwadia_phohomsiri import UdwadiaPhohomsiri as UdwadiaPhohomsiri
-
-ALL_FORMULATIONS = (
-    UdwadiaKalaba,
-    Campbell,
-    CampbellSingular,
-    UdwadiaPhohomsiri,
-    LagrangeMultipliers,
-    Nullspace,
-)

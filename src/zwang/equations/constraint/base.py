@@ -126,6 +126,28 @@ class AbstractConstraint(Record):
         raise NotImplementedError
 
 
+class AbstractForwarding(AbstractConstraint):
+    """Another constraint, whose functions are called with other arguments.
+
+    Attributes:
+        constraint: the other one.
+    """
+
+    constraint: AbstractVar[AbstractConstraint]
+
+    @property
+    def level(self) -> AbstractLevel:
+        return self.constraint.level
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return self.constraint.parts
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return self.constraint.row_units
+
+
 class AbstractRows(AbstractConstraint):
     """Rows that one function returns, of one constraint or of several equal named constraints.
 
@@ -170,7 +192,7 @@ def checked_units(given: str | Sequence[str], name: str) -> tuple[str, ...]:
     return (text(given, said),) if isinstance(given, str) else texts(given, said)
 
 
-def number_of(given: Any, p: PyTree) -> Any:
+def number_of(given: object, p: PyTree) -> Any:
     """Return a number that is given directly, as the name of a parameter, or as a function of the
     parameters.
 

@@ -96,7 +96,7 @@ class Constraints(Record):
         self.entries = Entries(self, p)
 
     def __repr__(self) -> str:
-        return present("text_of_constraints", self)
+        return present("text_of", self, "constraints")
 
     @property
     def names(self) -> tuple[str, ...]:

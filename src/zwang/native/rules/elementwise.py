@@ -65,8 +65,8 @@ def _index_of(x: Memory, index: tuple) -> tuple:
     return tuple(0 if n == 1 else i for n, i in zip(x.shape, index, strict=True)) if x.shape else ()
 
 
-def _type(call: Call, i: int = 0) -> str:
-    return register_type(call.dtypes[i])
+def _type(call: Call) -> str:
+    return register_type(call.dtypes[0])
 
 
 def arithmetic(on_floats: str, instruction: str, fold: Callable) -> Callable[[Call], Emitted]:

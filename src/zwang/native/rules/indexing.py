@@ -75,12 +75,14 @@ def _read(b: Builder, view: Memory) -> Elements:
     return copy
 
 
-def writable(call: Call, i: int = 0) -> Memory:
-    """Return an operand in memory that may be overwritten: a copy unless this is its last use."""
-    b, x = call.builder, call.inputs[i]
+def writable(call: Call) -> Memory:
+    """Return the first operand in memory that may be overwritten: a copy unless this is its last
+    use.
+    """
+    b, x = call.builder, call.inputs[0]
     if isinstance(x, Memory):
-        return x if call.may_overwrite(i) else copied(call, x)
-    place = new_memory(b, call.dtypes[i], x.shape)
+        return x if call.may_overwrite(0) else copied(call, x)
+    place = new_memory(b, call.dtypes[0], x.shape)
     fill(b, place, x)
     return place
 

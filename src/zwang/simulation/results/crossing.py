@@ -19,9 +19,6 @@ from zwang.thresholds import AGREEMENT, SINGULAR_ROWS
 PROMINENCE = 1.0
 """Smallest depth of a dip of the log-determinant that is refined; a loss of one rank causes a dip
 by 2 log(distance), e.g. 5 at a distance of 0.1 from the step."""
-WALKED = 200
-"""Number of steps within which the motion around a dip is searched: near a singular configuration
-steps may be tiny."""
 FIRST = np.linspace(0.0, 1.0, 9)
 """First places within a dip at which it is evaluated, relative to its width."""
 NEAR = np.array([-1.0, 0.0, 1.0])
@@ -31,10 +28,6 @@ CLOSE = 1 / 32
 """Distance of these places at first; its square at last."""
 FAR = np.concatenate([-(16.0 ** -np.arange(1, 4)), [0.0], 16.0 ** -np.arange(3, 0, -1)])
 """Places after a wrong prediction: they narrow the dip by a factor of at least eight."""
-
-
-MOST_SMALL = 3
-"""Largest number of singular values that stay small along the whole dip and are evaluated."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,11 +100,9 @@ def find_crossings(
     before, after = rows_before.rank(), rows_after.rank()
     # a switch may change the rank permanently; the larger rank is the reference
     generic = np.maximum(before, after)
-    beside = np.maximum(
-        rows_before.lowest(generic, MOST_SMALL), rows_after.lowest(generic, MOST_SMALL)
-    )
-    # Singular values below this on both sides of a dip stay small along it: rows that are nearly
-    # parallel. They would hide one that vanishes until it is still smaller.
+    beside = np.maximum(rows_before.lowest(generic, 3), rows_after.lowest(generic, 3))
+    # Up to three singular values that are below this on both sides of a dip stay small along it:
+    # rows that are nearly parallel. They would hide one that vanishes until it is still smaller.
     many = 1 + int(np.max(np.sum(beside < 2e-2, axis=1)))
     height = lambda rows, rank: np.prod(rows.lowest(rank, many), axis=1)
     beside_it = t[np.maximum(dips - 1, 0)], t[np.minimum(dips + 1, len(t) - 1)]
@@ -203,7 +194,8 @@ def _shoulder(log_det: np.ndarray, dip: int, side: int) -> int:
     it: the nearest that is 12 higher, whose singular values are e⁶ = 400 times those of the dip, or
     the highest one before a lower value.
     """
-    far = log_det[dip + 1 :][:WALKED] if side > 0 else log_det[:dip][::-1][:WALKED]
+    # many steps, because they may be tiny near a singular configuration
+    far = (log_det[dip + 1 :] if side > 0 else log_det[:dip][::-1])[:200]
     climb = np.where(np.isnan(far), -np.inf, far) - log_det[dip]
     lower, higher = np.flatnonzero(climb < 0), np.flatnonzero(climb >= 12)
     way = climb[: max(lower[0], 1)] if len(lower) else climb

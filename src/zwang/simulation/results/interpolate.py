@@ -13,7 +13,7 @@ from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import row_scale
 from zwang.algebra.metric import metric_of, rows_of
 from zwang.algebra.singular import AbstractRows, DenseRows, SparseRows
-from zwang.compile.blocks import made_for, mapped
+from zwang.compile.blocks import mapped
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.sparse_structure import Structure
 from zwang.dynamics.vector_field import ConstrainedVectorField
@@ -73,18 +73,12 @@ class Interpolant:
             else DenseRows(rows)
         )
 
-    def compile(self) -> None:
-        """Compile the program for states between steps, for this process and for later ones."""
-        made_for(_between, self._fixed(True), self.t[:1], self.y[:1], self.applied[:1])
-
     def _between(self, times, guess, held, on_constraints: bool = True) -> tuple:
         """Return states on the constraints, and rows at unit length there."""
-        return mapped(_between, self._fixed(on_constraints), times, guess, held)
-
-    def _fixed(self, on_constraints: bool) -> tuple:
         # an error of zero is an argument, so that the projection is the code of the run's steps
         none = np.zeros(self.y.shape[1])
-        return self.flow, self._usual_lengths, np.asarray(on_constraints), none
+        fixed = self.flow, self._usual_lengths, np.asarray(on_constraints), none
+        return mapped(_between, fixed, times, guess, held)
 
     def _guessed(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return states before their projection, which of them are those of steps, and the control

@@ -38,10 +38,6 @@ from zwang.stepping import AbstractIntegrator
 if TYPE_CHECKING:
     import xarray as xr
 
-LISTED_EVENTS = 3
-"""Number of switches and crossings that `print(run)` lists; `run.switches` and `run.crossings`
-contain all."""
-
 
 class Run:
     """A finished (or interrupted) simulation. It can be pickled, with its model and all results
@@ -132,8 +128,8 @@ class Run:
         if "control" in data and (said := tracking_error(data)):
             lines.append(f"  tracking error     {said}")
         for heading, found in (("switches", self.switches), ("crossings", self.crossings)):
-            more = len(found) - LISTED_EVENTS
-            listed = [*map(str, found[:LISTED_EVENTS]), *([f"and {more} more"] if more > 0 else [])]
+            more = len(found) - 3
+            listed = [*map(str, found[:3]), *([f"and {more} more"] if more > 0 else [])]
             for i, sentence in enumerate(listed):
                 lines.append(f"  {heading if i == 0 else '':18s} {sentence}")
         heading = "warning" + "s" * (len(self.warnings) != 1)
@@ -304,12 +300,6 @@ class Run:
         own.set(name, values, attrs)
         if "dataset" in vars(self):
             self.dataset[name] = own[name].dims, values, attrs
-
-    def compile_between(self) -> None:
-        """Compile the program for many states between steps, and keep it for later runs; a run
-        evaluates few instants one by one.
-        """
-        self._between.compile()
 
     def at(self, t) -> tuple[np.ndarray, np.ndarray]:
         """Return q and v at any time of the run, or at many, shapes (nq,) and (nv,) or (times, nq)

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from zwang.simulation.results.record import Run
     from zwang.simulation.results.steps import Steps
 
-FORMAT = 2
-"""Version of the format; files of version 0.1 have no record and count as 1."""
 STEP_VARIABLES = {
     "t": ("s", "time of the accepted step"),
     "y": ("1", "coordinates and velocities after the step"),
@@ -76,7 +74,7 @@ def record_of(run: Run) -> dict[str, Any]:
         return kept  # a loaded run keeps its record
     dynamics, source = run.flow.dynamics, source_of(run.model)
     return {
-        "format": FORMAT,
+        "format": 2,  # files of version 0.1 have no record and count as 1
         "written": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "model": {
             "name": run.model.name,

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from zwang.simulation.results.record import Run
 
 
-LISTED = 6
-"""Maximum number of names in a sentence; the variables of the run contain all."""
 ALL_UNIQUE = "all forces are unique"
 
 
@@ -55,7 +53,8 @@ class Labels:
             return ALL_UNIQUE
         known = np.all(self.forces, axis=0)
         shared = [name for name, yes in zip(self.names, known, strict=True) if not yes]
-        listed = ", ".join(shared[:LISTED]) + " …" * (len(shared) > LISTED)
+        # the variables of the run contain all names
+        listed = ", ".join(shared[:6]) + " …" * (len(shared) > 6)
         if not np.all(self.motion):
             return f"the motion is not unique, as the forces of {listed} are not"
         if shared:

@@ -79,7 +79,7 @@ class Variables(Mapping[str, Variable]):
         self.attrs = attrs
 
     def __repr__(self) -> str:
-        return present("text_of_variables", self)
+        return present("text_of", self, "variables")
 
     def __getitem__(self, name: str) -> Variable:
         if name in RENAMED and name not in self:

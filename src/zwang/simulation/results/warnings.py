@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from zwang.simulation.results.record import Run
 
 
-SCATTERED = 4
-"""Number of perturbed states per sample whose accelerations are compared. They scatter by less than
-the worst case, which `MARGIN` accounts for."""
-
-
 def warnings_of(run: Run, data: Variables) -> tuple[str, ...]:
     """Return all warnings about a run, from its variables at the samples.
 
@@ -127,10 +122,6 @@ def _more(found: Sequence) -> str:
     return f", and {len(found) - 1} times more" if len(found) > 1 else ""
 
 
-ON_BRANCH = Remedy(
-    "start on the intended branch (zw.analysis.branches)",
-    (("", "start on the intended branch (`zwang branches`)"),),
-)
 FOLLOWED = Remedy(
     "take shorter steps (longest_step, rtol), which follow it",
     (("rtol", "take a smaller --rtol, whose shorter steps follow it"),),
@@ -146,10 +137,14 @@ def _branch_changed(run: Run, data: Variables) -> Iterator[str]:
     if not changed:
         return
     c = changed[0]
+    on_branch = Remedy(
+        "start on the intended branch (zw.analysis.branches)",
+        (("", "start on the intended branch (`zwang branches`)"),),
+    )
     yield (
         f"the motion changed its branch at t = {c.time:.6g} s, from {c.before} to {c.after} of the "
         f"{c.branches} that meet there{_more(changed)}: forces or errors decided, not momentum; "
-        f"{advice(Remedy('see zw.analysis.passages', options=()), ON_BRANCH)}."
+        f"{advice(Remedy('see zw.analysis.passages', options=()), on_branch)}."
     )
 
 
@@ -244,7 +239,8 @@ def _scatter(run: Run, samples: np.ndarray) -> np.ndarray:
     ]
     size = lambda w: np.array([np.sqrt(abs(a @ M @ a)) for a, M in zip(w, masses, strict=True)])
     free = size(motion.free_acceleration[samples])
-    for _ in range(SCATTERED):
+    # a few perturbed states scatter by less than the worst case, which `MARGIN` accounts for
+    for _ in range(4):
         near = y * (1 + np.finfo(float).eps * random.choice([-1.0, 1.0], y.shape))
         rates = mapped(rate_of_stage, (run.flow,), t, near, applied)[:, nq:]
         apart = size(np.asarray(rates) - motion.acceleration[samples])
