@@ -33,6 +33,7 @@ HEAVY = (
     "flexible-joint",
     "cart-pole-track",
     "crane",
+    "crane-in-wind",
     "five-bar-driven",
     "rolling-disk",
     "spherical-pendulum",
