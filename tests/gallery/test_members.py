@@ -77,6 +77,13 @@ def test_every_member_is_compared_with_something_independent(name):
     assert "exact" in ENTRIES[name].tags or any(named.search(f.read_text()) for f in files)
 
 
+def test_the_page_names_a_method_for_every_member_with_actuators():
+    page = (TESTS.parent / "docs" / "gallery.md").read_text()
+    named = set(re.findall(r"`([a-z0-9-]+)`", page))
+    servo = {x for x in NAMES if ENTRIES[x].module.startswith("zwang.gallery.servo.")}
+    assert servo <= named and named <= {*ALL}
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_settings_are_what_the_model_is_built_with(name):
     entry = ENTRIES[name]

@@ -20,6 +20,7 @@ OTHER = {
     "path": "flip",
     "masses": 30,
     "actuators": 3,
+    "metric": "torque",
 }
 NEEDS = {  # settings with which another one matters
     ("coordinated-robots", "weights"): {"choice": "weighted"},

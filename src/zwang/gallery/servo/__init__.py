@@ -20,12 +20,13 @@ error.
 | `formation.py` | full: three thrusters, under uncertainty | 2 | nothing |
 | `tumbling_bodies.py` | full attitude: six torques, under uncertainty | 2 | the centers, unmoved |
 | `cart_pole_track.py` | under: one force, two degrees of freedom | 2 | cart or pole |
+| `arm_on_rail.py` | redundant: two joints, one height | 2 | the hand along the rail |
 | `five_bar_driven.py` | one, two or three torques, one degree of freedom | 2 | nothing |
 
 | file | content |
 |---|---|
 | `tracking.py` | the exact error of a servo constraint over time |
-| `two_links.py` | an arm of two links, which two models share |
+| `two_links.py` | an arm of two links, which three models share |
 | `checks.py` | checks of settings, and the choice among controls by name |
 | `drawing.py` | figures of controls and errors |
 """
