@@ -28,7 +28,7 @@ from zwang.gallery.example import Example
 from zwang.gallery.index.entry import Entry, Setting
 from zwang.gallery.servo.checks import not_negative, positive
 from zwang.gallery.servo.drawing import controls, over_time
-from zwang.scene import Scene, Seen, array_namespace
+from zwang.scene import Mark, Scene, Seen, array_namespace
 from zwang.servo import law
 
 ENTRY = Entry(
@@ -114,5 +114,13 @@ def build(*, mass, drag, current, radius, distance, speed, approach, rate) -> Ex
             ),
             "Thrust": controls("force [N]"),
         },
-        scene=Scene(("buoy", "boat"), seen, traces=("boat",)),
+        scene=Scene(
+            ("buoy", "boat"),
+            seen,
+            joints=(
+                Mark("buoy", "buoy", "pin", True, ()),
+                Mark("boat", "boat", "pin", constraints=()),
+            ),
+            traces=("boat",),
+        ),
     )
