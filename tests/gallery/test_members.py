@@ -33,6 +33,7 @@ HEAVY = (
     "flexible-joint",
     "cart-pole-track",
     "crane",
+    "crane-in-wind",
     "five-bar-driven",
     "rolling-disk",
     "spherical-pendulum",
@@ -74,6 +75,13 @@ def test_every_member_is_compared_with_something_independent(name):
     named = re.compile(rf"['\"]{re.escape(name)}['\"]")
     files = (f for f in TESTS.rglob("test_*.py") if f != Path(__file__))
     assert "exact" in ENTRIES[name].tags or any(named.search(f.read_text()) for f in files)
+
+
+def test_the_page_names_a_method_for_every_member_with_actuators():
+    page = (TESTS.parent / "docs" / "gallery.md").read_text()
+    named = set(re.findall(r"`([a-z0-9-]+)`", page))
+    servo = {x for x in NAMES if ENTRIES[x].module.startswith("zwang.gallery.servo.")}
+    assert servo <= named and named <= {*ALL}
 
 
 @pytest.mark.parametrize("name", NAMES)

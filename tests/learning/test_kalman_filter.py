@@ -236,6 +236,23 @@ def test_a_loop_that_knows_places_only_leads_a_crane_against_a_wind():
     assert error["force"] < 2e-3 and error["force"] == pytest.approx(error["parameter"], rel=1e-6)
 
 
+@pytest.mark.slow
+def test_a_crane_in_a_wind_is_led_by_places_alone():
+    """Without the estimate of the wind the cart comes to rest where the equations say."""
+    member = zw.gallery.load("crane-in-wind")
+    loop, off = member.simulate["loop"], {}
+    blind = zw.Loop(sample_time=loop.sample_time, model=loop.model)
+    for name, given in {"filter": loop, "blind": blind}.items():
+        run = zw.simulate(
+            member.model, member.q0, member.v0, duration=8.0, samples=81, loop=given, rtol=1e-7
+        )
+        off[name] = run.q[run.t > 6.0, 0] - 1.0
+    lean = np.arctan(0.8 * 3.0 / 9.81)
+    rest = 0.8 * 3.0 * (1 + np.sin(lean) ** 2) / (2.0 * 3.0**2)
+    assert np.mean(off["blind"]) == pytest.approx(rest, rel=0.03)
+    assert np.abs(off["filter"]).max() < 2e-3
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [

@@ -81,6 +81,29 @@ def test_a_load_where_no_actuator_acts_counts_by_what_it_does_to_the_row():
     assert 1e-5 < error <= float(LEARNS.error_bound(0.5))
 
 
+def test_an_arm_with_an_unknown_load_keeps_within_its_bound():
+    """With Λ the inertia at the hand, a load L turns an acceleration w into (Λ + L)⁻¹(Λ w − L g);
+    Λ is at least the mass of the hand, so that ρ ≤ L/(mass + L) (|w| + g).
+    """
+    member = zw.gallery.load("adaptive-arm", friction=0.0)
+    run = member.run(duration=4.0, samples=201, rtol=1e-8)
+    turns = np.stack([run.q[:, 0], run.q[:, 0] + run.q[:, 1]])
+    speeds = np.stack([run.v[:, 0], run.v[:, 0] + run.v[:, 1]])
+    hand = 0.5 * np.stack([np.cos(turns).sum(0), np.sin(turns).sum(0)])
+    rate = 0.5 * np.stack([-(np.sin(turns) * speeds).sum(0), (np.cos(turns) * speeds).sum(0)])
+    wave = np.stack([np.cos(1.5 * run.t), np.sin(1.5 * run.t)])
+    turned = np.stack([-wave[1], wave[0]])
+    e, rate = hand - [[0.6], [0.0]] - 0.2 * wave, rate - 0.3 * turned
+    w = -0.45 * wave - 10.0 * rate - 25.0 * e
+    rho = 0.5 * (np.linalg.norm(w, axis=0).max() + 9.81)
+    (gain,) = [x for x in member.model.servo.servo.gains.values() if x is not None]
+    worst = np.linalg.norm(e, axis=0).max()
+    assert 0.05 * float(gain.error_bound(rho)) < worst <= float(gain.error_bound(rho))
+    assert run.v[:, -1].max() > 5.0 and run.warnings == ()
+    known = member.run(duration=4.0, samples=5, rtol=1e-8, loop=None)
+    assert known.dataset.servo_violation.sel(servo_constraint="circle").max() < 1e-12
+
+
 def test_the_layer_of_another_row_is_checked_too():
     """The servo with states of the controller states the layers of all its gains."""
     system = zw.System(

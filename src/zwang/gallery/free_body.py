@@ -4,8 +4,9 @@
 
     exact, I₁ ≤ I₂ ≤ I₃ or the reverse:  ω = (A₁ cn τ, A₂ sn τ, ± A₃ dn τ),  τ linear in time
 
-Started about its intermediate axis it tumbles (tennis racket theorem). Source: Landau and Lifshitz,
-Mechanics, section 37. Units: m, kg, s.
+Started about its intermediate axis it tumbles (tennis racket theorem). With energy = held, the
+energy is a constraint, whose projection corrects coarse steps (Braun and Goldfarb 2009).
+Source: Landau and Lifshitz, Mechanics, section 37. Units: m, kg, s.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from scipy.integrate import solve_ivp
 
 from zwang.bodies import Body, RigidBodies, Shape
 from zwang.dynamics.model import Model
+from zwang.equations.constraint import Nonholonomic
 from zwang.errors import ModelError
 from zwang.gallery.drawing import one
 from zwang.gallery.elliptic import first_kind, jacobi
@@ -34,13 +36,14 @@ ENTRY = Entry(
             (0.02, 2.0, 0.0), "angular velocity at the start, along the principal axes", "rad/s"
         ),
         "mass": Setting(1.0, "mass", "kg"),
+        "energy": Setting("free", "free, or held by a constraint row"),
     },
     "textbook: Landau and Lifshitz, section 37",
     ("space", "quaternion", "exact"),
 )
 
 
-def build(*, inertia, spin, mass) -> Example:
+def build(*, inertia, spin, mass, energy) -> Example:
     """The model, started with its axes along the axes of space."""
     J, start = np.asarray(inertia, float), np.asarray(spin, float)
     # moments of every mass distribution satisfy the triangle inequality
@@ -49,12 +52,17 @@ def build(*, inertia, spin, mass) -> Example:
             f"free-body got principal moments {list(J)}; each must be positive and at most the "
             "sum of the other two."
         )
+    if energy not in ("free", "held"):
+        raise ModelError(f"free-body got energy = {energy!r}; expected 'free' or 'held'.")
+    twice = start @ (J * start)
+    row = lambda q, v, t, p: 0.5 * (v[3:] @ (p["inertia"][0] * v[3:]) - twice)
+    rows = [Nonholonomic(row, name="energy", unit="J")] if energy == "held" else []
     bodies = RigidBodies([Body("body", mass, tuple(J))], gravity=(0.0, 0.0, 0.0))
     # edges of a box with these moments
     edges = np.sqrt(np.maximum(6 * (J.sum() - 2 * J) / mass, 1e-3 * J.max() / mass))
     names = ("body.qw", "body.qx", "body.qy", "body.qz")
     return Example(
-        Model(bodies.system, [], bodies.params, name="free-body"),
+        Model(bodies.system, rows, bodies.params, name="free-body"),
         q0=np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]),
         v0=np.r_[0.0, 0.0, 0.0, start],
         duration=20.0,

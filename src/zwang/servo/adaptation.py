@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint, AccelerationConstraint
+from zwang.equations.constraint.units import MIXED, MODEL_UNITS, per_second
 from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.errors import ModelError
@@ -45,7 +46,7 @@ def adapted_model(model: Model, servo: Servo, state: State) -> tuple[Model, np.n
         model.system,
         (0,) * nu + (1,) * len(names),
         (*servo.names(nu), *bounds),
-        (*servo.units(nu), *("",) * len(names)),
+        (*servo.units(nu), *(_unit(natural[name]) for name in names)),
         tuple(map(tuple, np.eye(nu, nu + len(names)).tolist())),
     )
     gains, rows = dict(servo.gains), []
@@ -61,6 +62,12 @@ def adapted_model(model: Model, servo: Servo, state: State) -> tuple[Model, np.n
     q, v = chains.state(state.q, state.v, np.zeros(nu), state.t, model.parameters())
     v[-len(names) :] = [gain.estimate for gain in adaptive.values()]
     return made, q, v
+
+
+def _unit(constraint: AbstractConstraint) -> str:
+    """Unit of α, that of ψ per second; empty if the unit of ψ is not stated or mixed."""
+    _, unit = constraint.residual_units
+    return "" if unit in (MODEL_UNITS, MIXED) else per_second(unit)
 
 
 class Adapting(Record):

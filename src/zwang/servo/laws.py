@@ -32,7 +32,6 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from zwang.algebra.pseudoinverse import SVD, Pseudoinverse
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import Constraints, Holonomic, Nonholonomic
 from zwang.equations.system import System
@@ -204,9 +203,14 @@ class PathField(Record):
         of = lambda x: self.task.position_residual(self.system, q.at[places].set(x), t, p)
         x, rate = q[places], self.system.rate(q, v, t, p)[places]
         G, phi = jax.jacfwd(of)(x), of(x)
-        tangent = jnp.stack([-G[0, 1], G[0, 0]]) if len(G) == 1 else jnp.cross(G[0], G[1])
-        back = Pseudoinverse(SVD(), G).solve(phi)
-        return rate - self.speed * tangent / jnp.linalg.norm(tangent) + self.decay * back
+        if len(G) == 1:
+            tangent, back = jnp.stack([-G[0, 1], G[0, 0]]), phi[0] * G[0]
+        else:
+            tangent = jnp.cross(G[0], G[1])
+            back = phi[0] * jnp.cross(G[1], tangent) + phi[1] * jnp.cross(tangent, G[0])
+        # G⁺ φ is back/|tangent|², by the products of the rows
+        square = tangent @ tangent
+        return rate - self.speed * tangent / jnp.sqrt(square) + self.decay * back / square
 
 
 class Coordinates(Record):

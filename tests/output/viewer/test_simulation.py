@@ -187,7 +187,12 @@ def test_a_view_simulates_on_from_the_instant_that_it_shows(opened_page, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "name, why", [("latching-pendulums", "are switched"), ("swarm", "is not projected")]
+    "name, why",
+    [
+        ("latching-pendulums", "are switched"),
+        ("swarm", "is not projected"),
+        ("adaptive-arm", "is that of a zw.Loop"),
+    ],
 )
 def test_a_run_that_a_page_cannot_continue_is_played(tmp_path, name, why):
     example = zw.gallery.load(name)

@@ -10,17 +10,15 @@ Source: Udwadia and Koganti (2014), doi 10.1115/1.4024874. Units: m, kg, s.
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
 from scipy.linalg import expm
 
 from zwang.dynamics.model import Model
-from zwang.equations.system import System
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.gallery.servo.checks import positive
 from zwang.gallery.servo.drawing import controls, over_time
-from zwang.scene import Bar, Mark, Scene, Seen, array_namespace
+from zwang.gallery.servo.two_links import two_links, two_links_scene
 from zwang.servo import Servo
 from zwang.servo.lyapunov import Lyapunov
 
@@ -47,7 +45,7 @@ def build(*, mass, length, a, b, c, gravity) -> Example:
     """The model, started at rest with the arm hanging to the side."""
     positive(NAME, mass=mass, length=length, b=b, c=c, **{"a c - b^2": a * c - b**2})
 
-    system = _arm()
+    system = two_links()
 
     def falling(name: str, i: int, goal: float) -> Lyapunov:
         def V(q, v, t, p):
@@ -64,6 +62,7 @@ def build(*, mass, length, a, b, c, gravity) -> Example:
         actuator_units=["N m", "N m"],
     )
     params = {"mass": mass, "length": length, "a": a, "b": b, "c": c, "gravity": gravity}
+    params["load"] = 0.0
     q0, v0 = np.array([-0.3, 0.8]), np.zeros(2)
 
     def exact(t):
@@ -78,12 +77,6 @@ def build(*, mass, length, a, b, c, gravity) -> Example:
         asked = np.sum(found, axis=0)[0] * np.exp(-2 * b / c * run.t)
         return {**dict(zip(system.coordinates, found, strict=True)), "sum asked for": asked}
 
-    def seen(q):
-        xp = array_namespace(q)
-        ways = [xp.stack([xp.cos(x), xp.sin(x)], axis=-1) for x in (q[:, 0], q[:, 0] + q[:, 1])]
-        middle = length * ways[0]
-        return Seen(xp.stack([0 * middle, middle, middle + length * ways[1]], axis=1))
-
     return Example(
         Model(system, [], params, servo=servo, name=NAME),
         q0,
@@ -95,42 +88,5 @@ def build(*, mass, length, a, b, c, gravity) -> Example:
             "Lyapunov functions": over_time("V [rad²/s²]", functions, dashed=["sum asked for"]),
             "Torques": controls("torque [N m]"),
         },
-        scene=Scene(
-            ("base", "elbow", "hand"),
-            seen,
-            bars=(Bar(("base", "elbow"), "upper"), Bar(("elbow", "hand"), "lower")),
-            joints=(
-                Mark("shoulder", "base", "pin", True, ()),
-                Mark("elbow", "elbow", "pin", constraints=()),
-            ),
-            traces=("hand",),
-        ),
-    )
-
-
-def _arm() -> System:
-    """Two links with point masses at their ends, in joint angles."""
-
-    def mass_matrix(q, t, p):
-        k, turned = p["mass"] * p["length"] ** 2, jnp.cos(q[1])
-        both = 1.0 + turned
-        return k * jnp.stack([jnp.stack([1 + 2 * both, both]), jnp.stack([both, 1.0 + 0 * both])])
-
-    def potential(q, t, p):
-        heights = 2 * jnp.sin(q[0]) + jnp.sin(q[0] + q[1])
-        return p["mass"] * p["gravity"] * p["length"] * heights
-
-    def force(q, v, t, p):
-        k, weight = p["mass"] * p["length"] ** 2 * jnp.sin(q[1]), p["mass"] * p["gravity"]
-        lower = weight * p["length"] * jnp.cos(q[0] + q[1])
-        upper = 2 * weight * p["length"] * jnp.cos(q[0]) + lower
-        return jnp.stack([k * v[1] * (2 * v[0] + v[1]) - upper, -k * v[0] ** 2 - lower])
-
-    return System(
-        2,
-        mass_matrix=mass_matrix,
-        force=force,
-        potential=potential,
-        coordinates=["shoulder", "elbow"],
-        units=["rad", "rad"],
+        scene=two_links_scene(length),
     )

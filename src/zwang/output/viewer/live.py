@@ -29,9 +29,9 @@ def live(run: Run, scene: Scene) -> dict[str, Any]:
             run has switches, a loop, no projection, or parameters other than those of its model.
     """
     switched = run.flow.switched is not None and not run.model.constraints.loose
-    if switched or run.flow.sampler is not None:
-        what = "constraints are switched" if switched else "control is sampled"
-        raise ModelError(f"{run.name}: its {what} by the run, which a page does not compute.")
+    if switched or run.attrs.get("loop"):
+        what = "constraints are switched by the run" if switched else "control is that of a zw.Loop"
+        raise ModelError(f"{run.name}: its {what}, which a page does not compute.")
     if not run.flow.drift.projects:
         raise ModelError(
             f"{run.name}: its run is not projected onto the constraints, which every step of a "
