@@ -30,7 +30,6 @@ from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.lapack import LU
 from zwang.compile import program
-from zwang.inputs.arrays import AnyArray
 from zwang.thresholds import ROUND_OFF, SOLUTION_ERROR
 
 
@@ -129,7 +128,7 @@ class CoulombProblem(NamedTuple):
         acts = self.pushes & (ahead[:n] > 0)
         first = jnp.where(acts, rho[:n] * w[:n], z[:n])
         if len(z) == n:
-            return _Mapped(first, acts)
+            return _Mapped(first, acts, *3 * (jnp.zeros(0),))
         radius = self.share @ jnp.where(acts, ahead[:n], 0.0) + self.fixed
         y = ahead[n:].reshape(len(self.rubs), -1)
         size = jnp.sqrt(jnp.sum(y * y, axis=1))
@@ -179,9 +178,9 @@ class _Mapped(NamedTuple):
 
     F: Array
     acts: Array
-    inside: AnyArray = np.zeros(0)
-    along: AnyArray = np.zeros(0)
-    part: AnyArray = np.zeros(0)
+    inside: Array
+    along: Array
+    part: Array
 
 
 def solved(problem: CoulombProblem) -> tuple[Float[Array, " n"], Bool[Array, ""]]:
@@ -260,7 +259,7 @@ def _newton(problem: CoulombProblem, z, scale, rho):
     return best, jnp.max(jnp.abs(problem.residual(best, 1.0, rho)), initial=0.0)
 
 
-_native = program(solved)
+_native = program(lambda *parts: solved(CoulombProblem._make(parts)))
 
 
 def frictional(
@@ -288,7 +287,7 @@ def frictional(
         if x.owner >= 0:
             share[i, x.owner] = x.share
     acts = np.arange(n) < pushes, np.arange(k) < len(disks)
-    z, found = _native(CoulombProblem(whole, left, *acts, share, fixed))
+    z, found = _native(whole, left, *acts, share, fixed)
     return np.asarray(z)[places] if found else None
 
 
