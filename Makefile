@@ -68,8 +68,8 @@ run: setup ## run two linkages through their singular configurations, with repor
 	$(BIN)/zwang run n-four-bar --set N=2 --duration 10 --rtol 1e-10 --out results/n-four-bar
 	$(BIN)/zwang run five-bar --duration 20 --rtol 1e-10 --out results/five-bar
 
-test: setup ## the tests that take seconds
-	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) -m "not slow"
+test: setup ## the tests that take seconds; those of the structure are in `make check`
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) -m "not slow" --ignore=tests/architecture
 
 test-slow: setup ## the tests that take longer
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) -m slow

@@ -65,7 +65,6 @@ def pytest_collection_finish():
     """What was imported stays, and need not be looked through at each collection of garbage."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*SELDOM)
 
 
 def pytest_unconfigure():
@@ -74,9 +73,11 @@ def pytest_unconfigure():
 
 
 SELDOM = 20_000, 10, 20
-"""Objects made between two collections, and how often older ones are looked at. Traces make many
-objects that live long, among which the default collects for a tenth of the time of a trace.
+"""Objects made between two collections, and how often older ones are looked at. Traces and imports
+make many objects that live long, among which the default collects for a tenth of the time of a
+trace, and for a quarter of that of all imports.
 """
+gc.set_threshold(*SELDOM)
 
 
 @pytest.fixture(autouse=True)
@@ -87,27 +88,6 @@ def _optimized_if_long(request):
     )
     yield
     jax.config.update("jax_disable_most_optimizations", True)
-
-
-LONG_FILES = {
-    ROOT / "tests" / name
-    for name in (
-        "analysis/test_continuation.py",
-        "analysis/test_design.py",
-        "analysis/test_kinematics.py",
-        "analysis/test_sensitivities.py",
-        "laws/test_laws.py",
-        "laws/test_verdicts.py",
-        "mechanism/test_applied_forces.py",
-        "mechanism/test_assembled_starts.py",
-        "native/test_end_of_process.py",
-        "native/test_processes.py",
-        "output/viewer/test_upright.py",
-        "servo/test_relative_degree.py",
-        "simulation/test_contact.py",
-    )
-}
-"""Files with fewer than twenty tests that take more than 5 s of a processor together."""
 
 
 def _leave_to_the_slow_run(items):
@@ -122,13 +102,11 @@ def _leave_to_the_slow_run(items):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(items):
-    """Files that take long begin first, so that the workers end together: those, and then those
-    with the most tests.
-    """
+    """Files with the most tests begin first, so that the workers end together."""
     _leave_to_the_slow_run(items)  # before tests are chosen by their marks
     yield
     tests = collections.Counter(item.path for item in items)
-    items.sort(key=lambda item: (item.path not in LONG_FILES, -tests[item.path]))
+    items.sort(key=lambda item: -tests[item.path])
     if os.environ.get("ZWANG_ENGINE") == "xla":
         for item in items:
             if item.get_closest_marker("native"):

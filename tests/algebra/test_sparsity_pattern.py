@@ -79,6 +79,7 @@ def test_dependencies_are_those_of_the_function(name):
     np.testing.assert_array_equal(found, np.asarray(expected, bool))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "name",
     [

@@ -57,6 +57,7 @@ def platform() -> zw.Model:
     return zw.Model(system, [zw.Holonomic(phi, name="legs")], {"leg": legs}, name="3-RPR")
 
 
+@pytest.mark.slow
 def test_a_planar_platform_has_as_many_modes_as_its_polynomial_has_real_roots(platform):
     turn = np.linspace(0, 2 * np.pi, 20001)
     base = np.array([[0.0, 0.0], [15.91, 0.0], [0.0, 10.0]])

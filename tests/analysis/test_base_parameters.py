@@ -64,6 +64,7 @@ def four_bar():
     return driven_four_bar()
 
 
+@pytest.mark.slow
 def test_a_driven_four_bar_tells_its_torque(four_bar):
     """The multiplier of the drive is W θ; without noise the planted values come back."""
     found, u = four_bar

@@ -40,6 +40,7 @@ def test_the_branch_that_bends_off_is_followed_from_its_tangent(driven, upright)
     assert bent.stable.all() and bent.values[-1] > 6.0 and abs(bent.q[-1, 0]) > 1.0
 
 
+@pytest.mark.slow
 def test_the_pitchfork_is_found_in_steady_motion_over_a_velocity():
     model = systems.governor()
     branch = zw.analysis.continuation(model, [0.0, 0.0], v=[2.0, 0.0], over="spin", to=(2.0, 5.0))
@@ -185,6 +186,7 @@ def test_a_branch_of_open_verdicts_is_drawn_as_open():
     assert [c.label for c in branch.plot().panels[0].curves] == ["open"]
 
 
+@pytest.mark.slow
 def test_the_growth_beside_a_hopf_point_has_its_closed_form(oscillator):
     # σ² + (c − push) σ + 1 = 0, so dσ/dpush = σ/(2 σ + c − push) = 1/2 where push = c
     (point,) = zw.analysis.continuation(oscillator, [0.0], over="push", to=(0.0, 1.0)).hopf_points

@@ -109,6 +109,7 @@ def test_derivatives_are_those_of_differences():
         )
 
 
+@pytest.mark.slow
 def test_a_design_does_not_leave_its_branch(wanted):
     """The rocker of the other branch is wanted, which no design on this one has."""
     other = np.array([closed_form(LENGTHS, t, -1)[2] for t in np.linspace(*OVER, 21)])

@@ -25,6 +25,7 @@ def test_a_double_pendulum_comes_to_hang_down(double):
     np.testing.assert_allclose(rest.multipliers, [-3 * G / 2, -G], rtol=1e-12)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "guess, exact, negative",
     [
@@ -76,6 +77,7 @@ def test_a_four_bar_with_a_spring_rests_where_its_closed_form_says():
     )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("speed", [2.0, 4.0, 5.0])
 def test_the_angle_of_a_governor_follows_its_speed(speed):
     found = zw.analysis.equilibrium(systems.governor(), [0.0, 0.9], v=[speed, 0.0])
@@ -168,6 +170,7 @@ def test_a_model_without_freedom_is_in_equilibrium():
     assert rest.stable and len(rest.linearization.modes()) == 0 and str(rest)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("copies", [1, 2])
 def test_where_an_equilibrium_moves_with_a_parameter_is_its_closed_form(copies):
     # a bob on a rod of length l, stated `copies` times, with a side force h: along (h, −m g)

@@ -162,6 +162,7 @@ def test_random_linkages_in_one_batch_never_leave_their_branch_unseen(count):
     assert np.array_equal(found.ended[:100] == "range", turns)
 
 
+@pytest.mark.slow
 def test_starts_off_their_branch_and_redundant_rows_are_refused_in_a_batch():
     q, lengths = np.zeros((2, 3)), np.ones((2, 4))
     with pytest.raises(zw.ModelError, match="off its constraints"):

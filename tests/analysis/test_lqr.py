@@ -20,6 +20,7 @@ def regulator(linear):
     return zw.analysis.lqr(linear, R=0.1)
 
 
+@pytest.mark.slow
 def test_a_cart_pole_in_maximal_coordinates_is_stabilized(regulator):
     tilt = 0.3
     start = [0.0, 0.0, 0.5 * np.sin(tilt), 0.5 * np.cos(tilt)]

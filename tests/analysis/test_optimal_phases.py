@@ -103,6 +103,7 @@ def test_phases_have_their_models_and_regulators(bounce):
     assert bounce.dataset.control.shape[0] == len(bounce.samples.t)
 
 
+@pytest.mark.slow
 def test_a_motion_of_phases_is_a_guess(bounce):
     phases = [Phase((0.1, 1.1), rebounds="floor"), Phase((0.1, 1.1), end=until(1.3))]
     found = zw.analysis.optimal_control(
@@ -211,6 +212,7 @@ def test_hopper_leaves_the_floor_and_lands_as_a_run_does():
     np.testing.assert_allclose(times, ends[[0, 2]], atol=1e-7)
 
 
+@pytest.mark.slow
 def test_phases_end_at_times_of_a_switch():
     system = zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: jnp.zeros(1))
     brake = zw.Nonholonomic(lambda q, v, t, p: v[0], name="brake")
@@ -249,7 +251,11 @@ def test_phases_end_at_times_of_a_switch():
         ({"duration": 1.0}, "is an inequality"),
         ({"duration": [Phase(0.5), Phase(0.5)], "bounds": 3}, "bounds is 3"),
         ({"duration": [Phase(0.5), 1.0]}, "zw.analysis.Phase"),
-        ({"duration": [Phase(0.5), Phase(0.5)], "bounds": {"x": (2, 3)}}, "no motion from start"),
+        pytest.param(
+            {"duration": [Phase(0.5), Phase(0.5)], "bounds": {"x": (2, 3)}},
+            "no motion from start",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_refusals(change, match):
@@ -258,6 +264,7 @@ def test_refusals(change, match):
         zw.analysis.optimal_control(ball(0.5), **given)
 
 
+@pytest.mark.slow
 def test_a_function_is_bounded_in_one_phase_alone():
     """Hardly any control after the rebound: it rises freely to its height."""
 

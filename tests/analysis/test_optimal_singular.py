@@ -104,6 +104,7 @@ def test_least_effort_through_a_line_of_links_and_onto_it(intervals, last):
     assert found.kinematic_error <= 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 5))])
 def test_a_phase_ends_where_the_links_are_on_one_line(rows):
     """It changes nothing, and the acceleration there is not zero."""

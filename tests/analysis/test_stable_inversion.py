@@ -66,6 +66,7 @@ def test_the_bounded_motion_is_the_exact_solution(inverted):
     assert "begin 2." in str(inverted) and inverted.error < 1e-9
 
 
+@pytest.mark.slow
 def test_a_price_of_the_error_leads_to_the_bounded_motion():
     """Altmann and Heiland: optimal control in place of the servo constraint, off by what the price
     of the error leaves, and without a derivative of the path.
@@ -87,6 +88,7 @@ def test_a_price_of_the_error_leads_to_the_bounded_motion():
     assert 1e-5 < off < 2e-3
 
 
+@pytest.mark.slow
 def test_another_output_near_to_the_wanted_one_may_be_followed():
     """Of x + r s the free motion decays for r cos α < 1."""
     for reach, growing in ((1.6, True), (1.0, False)):
@@ -98,6 +100,7 @@ def test_another_output_near_to_the_wanted_one_may_be_followed():
         assert np.any(found.eigenvalues.real > 0) == growing
 
 
+@pytest.mark.slow
 def test_the_feedforward_is_replayed_and_a_push_aside_is_led_back(inverted):
     """On Z to the tolerance of the run; from 5 cm aside by the gains."""
     model, t = inverted.model, inverted.t
@@ -111,6 +114,7 @@ def test_the_feedforward_is_replayed_and_a_push_aside_is_led_back(inverted):
     np.testing.assert_allclose(aside.q[-1], run.q[-1], atol=1e-3)
 
 
+@pytest.mark.slow
 def test_zero_dynamics_that_decay_need_no_time_before(inverted):
     """The place of the mass itself: nothing moves before the path, beside SciPy's solution."""
     model, servo = car(30.0, np.cos(np.pi / 6), 2.0)

@@ -72,6 +72,7 @@ def elbows(u):
     )
 
 
+@pytest.mark.slow
 def test_a_five_bar_reaches_where_its_two_circles_meet(five_bar):
     a, b = elbows(np.stack(np.meshgrid(*five_bar.axes, indexing="ij"), axis=-1))
     apart = np.linalg.norm(a - b, axis=0)

@@ -37,25 +37,30 @@ class Tree:
 
     Args:
         root: of the checkout.
+
+    Attributes:
+        text, syntax: of each file by its path below `zwang`.
+        inside: everything that is written in it.
     """
 
     def __init__(self, root: Path):
         source = root / "src" / "zwang"
         paths = {file.relative_to(source).as_posix(): file for file in source.rglob("*.py")}
-        kept = {path: file for path, file in paths.items() if package_of(path) not in USES}
-        self.text = {path: file.read_text(encoding="utf-8") for path, file in kept.items()}
+        self.text = {path: file.read_text(encoding="utf-8") for path, file in paths.items()}
         self.syntax = {path: ast.parse(text) for path, text in self.text.items()}
+        self.inside = {path: [*ast.walk(tree)] for path, tree in self.syntax.items()}
 
     def files(self, *packages: str) -> Iterator[tuple[str, ast.Module]]:
-        """Files of some packages, of all if none is named."""
+        """Files of some packages, of all but `USES` if none is named."""
         for path, tree in sorted(self.syntax.items()):
-            if not packages or package_of(path) in packages:
+            package = package_of(path)
+            if package in packages or (not packages and package not in USES):
                 yield path, tree
 
     def nodes(self, *packages: str) -> Iterator[tuple[str, ast.AST]]:
         """Everything that is written in them."""
-        for path, tree in self.files(*packages):
-            for node in ast.walk(tree):
+        for path, _ in self.files(*packages):
+            for node in self.inside[path]:
                 yield path, node
 
     def classes(self, *packages: str) -> Iterator[tuple[str, ast.ClassDef]]:
@@ -256,7 +261,7 @@ def top_names(tree: Tree) -> list[str]:
 
 def lines(tree: Tree) -> range:
     """Lines of the library."""
-    return range(sum(len(text.splitlines()) for text in tree.text.values()))
+    return range(sum(len(tree.text[path].splitlines()) for path, _ in tree.files()))
 
 
 MEASURES: tuple[tuple[str, Callable[[Tree], list | range], int, int], ...] = (

@@ -11,8 +11,7 @@ import re
 import tokenize
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-SOURCE = ROOT / "src" / "zwang"
+from tests.architecture.table import ROOT, tree_of
 
 MOST_LINES_OF_A_FUNCTION = 80
 TYPE_IGNORES = 20
@@ -21,20 +20,18 @@ COMMENTS = (0.025, 0.08)
 """Least and most share of comments in the lines of functions, of all files together."""
 
 
-@functools.cache
 def files() -> dict[str, str]:
     """Text of every file by its path below `zwang`."""
-    return {file.relative_to(SOURCE).as_posix(): file.read_text() for file in SOURCE.rglob("*.py")}
+    return tree_of(ROOT).text
 
 
-@functools.cache
 def tree(path: str) -> ast.Module:
-    return ast.parse(files()[path])
+    return tree_of(ROOT).syntax[path]
 
 
 def functions(path: str):
     """Functions of a file, nested ones as well."""
-    for node in ast.walk(tree(path)):
+    for node in tree_of(ROOT).inside[path]:
         if isinstance(node, ast.FunctionDef):
             yield node
 
@@ -145,7 +142,7 @@ NO_NAMES = {"abreast", "early", "follow", "known_", "course", "prolonged", "told
 
 def docstrings(path: str):
     """Docstrings of a file, also those below constants, and its comments."""
-    for node in ast.walk(tree(path)):
+    for node in tree_of(ROOT).inside[path]:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             if isinstance(node.value.value, str):
                 yield node.value.value
@@ -169,7 +166,7 @@ def test_names_are_words_that_a_reader_knows():
     names = {
         (path, node.name.strip("_").lower())
         for path in files()
-        for node in ast.walk(tree(path))
+        for node in tree_of(ROOT).inside[path]
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
     } | {(path, Path(path).stem) for path in files()}
     assert not {(path, name) for path, name in names if name in NO_NAMES}

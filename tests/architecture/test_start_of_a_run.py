@@ -13,6 +13,11 @@ slow = ("scipy.special", "scipy.interpolate", "scipy.optimize", "scipy.spatial",
 # what emits code is for programs that are not kept
 print([name for name in (*slow, "zwang.native.translation") if name in sys.modules])
 """
+ANALYSES = """
+import sys
+import zwang.analysis.continuation, zwang.analysis.kinematics, zwang.analysis.lqr
+print([name for name in ("scipy.signal", "scipy.stats") if name in sys.modules])
+"""
 WORDS = """
 import sys
 from zwang.cli import main
@@ -40,6 +45,11 @@ def test_words_that_are_taken_as_they_are_need_no_pydantic():
 
 def test_a_run_imports_no_splines_no_rotations_no_elliptic_functions_and_no_rules():
     assert last_line(NOT_NEEDED) == "[]"
+
+
+def test_an_analysis_imports_neither_filters_nor_statistics():
+    """A second of a processor."""
+    assert last_line(ANALYSES) == "[]"
 
 
 def test_a_process_ends_without_a_last_search_for_garbage():

@@ -43,6 +43,7 @@ def test_a_part_that_fails_is_no_result(tmp_path):
         compare.measured(tmp_path, "small")
 
 
+@pytest.mark.slow
 def test_accelerations_are_timed_in_one_loop():
     """A state is a tuple; as an argument of the wrong kind it once failed here alone."""
     from benchmarks.timing import accelerations

@@ -121,6 +121,7 @@ def test_spanning_tree_carries_every_body_once_with_its_branches_next_to_it(prob
         ancestors.append(body)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "points"),
     [
@@ -154,6 +155,7 @@ def test_every_peer_that_is_installed_finds_the_motion(name, peer):
     assert found["energy"] is None if name == "3rrr" else found["energy"] < 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["a02-2", *(pytest.param(name, marks=pytest.mark.slow) for name in ("five-bar", "3rrr"))],

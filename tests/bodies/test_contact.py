@@ -80,7 +80,7 @@ def placements(random, n):
 ROUND = [pair for pair in PAIRS if pair[0] == "plane" or pair[1] in ("sphere", "capsule")]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("program", [MuJoCo, Coal])
 @pytest.mark.parametrize("pair", ROUND, ids="-".join)
 def test_the_least_row_is_the_distance_of_two_shapes(pair, program):
@@ -110,6 +110,7 @@ EDGED = {
 """Pairs with edges: rows of each of their parts, and the accuracy of other programs."""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "pair, program",
     [(("box", "box"), MuJoCo), (("box", "box"), Coal), *((x, MuJoCo) for x in [*EDGED][1:])],
@@ -201,6 +202,7 @@ def test_the_order_of_two_shapes_does_not_matter(pair):
     )
 
 
+@pytest.mark.slow
 def test_rims_have_derivatives_of_any_order():
     """First and second ones beside differences of the gap, where a rim is nearest."""
     given = (np.array([0.3, 0.4]), np.array([0.1, 1.0]))

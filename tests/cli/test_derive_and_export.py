@@ -33,6 +33,7 @@ def test_export_writes_a_functional_mock_up_unit(tmp_path):
     assert answer.code == 0 and (tmp_path / "new" / "pendulum_fmu3.fmu").is_file()
 
 
+@pytest.mark.slow
 def test_export_writes_a_page_that_simulates(tmp_path):
     answer = zwang("export", "pendulum", "--as", "page", "--out", tmp_path)
     assert answer.code == 0, answer.err

@@ -71,7 +71,9 @@ def raising() -> set[str]:
     found = set()
     for path in sorted((ROOT / "src").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in errors:
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+                continue
+            if node.func.id in errors:
                 parts = path.relative_to(ROOT / "src").with_suffix("").parts
                 found.add(".".join(x for x in parts if x != "__init__"))
     return found

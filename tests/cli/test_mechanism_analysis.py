@@ -86,6 +86,7 @@ q0, v0 = [OFF], [0.0]
 """
 
 
+@pytest.mark.slow
 def test_continuation_follows_a_parameter(tmp_path):
     script = write(tmp_path, ARM)
     answer = zwang("continuation", script, "stiffness", "--from", "0.5", "--to", "2")

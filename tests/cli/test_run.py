@@ -197,6 +197,7 @@ run = { duration = 0.1, samples = 3 }
 """
 
 
+@pytest.mark.slow
 def test_a_mechanisms_joints_and_springs_are_variables_of_the_saved_run(tmp_path):
     file = tmp_path / "sprung.toml"
     file.write_text(SPRUNG)

@@ -66,6 +66,7 @@ def test_a_state_that_is_dragged_is_put_back_onto_the_constraints(pendulum, tmp_
     assert x * v[0] + y * v[1] == pytest.approx(0.0, abs=1e-14)
 
 
+@pytest.mark.slow
 def test_places_in_joint_coordinates_are_those_of_the_scene(tmp_path):
     """A rod on a rod: where the second one is depends on a product of rotations."""
     rods = zw.Mechanism(
@@ -102,6 +103,7 @@ def test_a_robot_moves_as_its_run_does(tmp_path):
     np.testing.assert_allclose(found["y"], states(run), atol=1e-10, rtol=0)
 
 
+@pytest.mark.slow
 def test_forces_of_joints_are_those_of_the_run(tmp_path):
     """At the state that is reached, whose bits they do not change."""
     example = zw.gallery.load("four-bar")

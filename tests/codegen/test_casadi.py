@@ -9,6 +9,7 @@ from zwang.codegen.casadi import casadi_code
 pytest.importorskip("casadi", reason="extra `optimal`")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["pendulum", "double-pendulum", "five-bar"])
 def test_function_agrees_with_motion(name, tmp_path):
     example = zw.gallery.load(name)

@@ -8,6 +8,7 @@ import pytest
 import zwang as zw
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("batch", [None, 3])
 def test_the_exported_acceleration_is_the_models(batch):
     """Of one state and of several, which take different ways through A⊕."""

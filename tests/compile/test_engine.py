@@ -7,6 +7,7 @@ import pytest
 
 import zwang as zw
 from zwang.compile import BoundProgram, Many, called_again, program
+from zwang.compile.compatibility import outside_of_programs, trace_context
 from zwang.compile.events import NOT_NATIVE
 from zwang.compile.flat import FixedArray, with_structure
 from zwang.native import NotNativeError, function
@@ -137,3 +138,17 @@ def test_truth_values_are_arguments_of_a_program():
     """Which rows are on changes along a run; integers say where entries belong."""
     (on, which), _ = with_structure((np.array([True, False]), np.array([0, 2])))
     assert isinstance(on, np.ndarray) and isinstance(which, FixedArray)
+
+
+def test_outside_of_programs_arrays_have_values_and_programs_their_keys():
+    """A start that was asked for in another context was compiled for it, and again for the run."""
+    before = trace_context()
+    with outside_of_programs():
+        assert trace_context() == before
+
+    def program(x):
+        with outside_of_programs():
+            known = float(jnp.asarray(2.0) + 1.0)
+        return known * x
+
+    assert jax.jit(program)(2.0) == 6.0

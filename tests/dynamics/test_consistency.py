@@ -238,6 +238,7 @@ def pair():
     return zw.Model(system, [H(rows, name="pair")], {"e": 0.1})
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("angle", [1e-1, 1e-3, 1e-5, 1e-8])
 def test_nearly_parallel_rows_hold_what_they_say(angle):
     run = zw.simulate(
@@ -316,6 +317,7 @@ def quaternion_rotation():
     return model, E
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "e",
     [

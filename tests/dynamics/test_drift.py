@@ -143,6 +143,7 @@ def test_one_factor_is_enough_of_holonomic_rows_and_two_of_rolling_ones():
     assert bead.asked == 3
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("rolls", [False, True])
 def test_what_is_projected_away_is_no_error_of_the_step(rolls):
     bead, s = Bead(rolls), beside()
@@ -222,6 +223,7 @@ def test_a_linear_constraint_takes_one_step_however_far_it_is():
     assert bead.asked == 1 and found.state.q[0] == 0.6
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
 def test_what_the_move_leaves_of_the_velocity_is_judged_beside_the_speed(factor):
     """Moved by ε, A has turned by ε, and the same factor leaves ε² of the velocity."""

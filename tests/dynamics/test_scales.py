@@ -195,6 +195,7 @@ def loop() -> zw.Model:
     return zw.Model(system, [zw.Holonomic(closed, name="loop")], name="loop")
 
 
+@pytest.mark.slow
 def test_a_start_beside_a_singular_configuration_runs_as_one_in_it():
     """Rows of 1e-8 ask for accelerations that round-off makes: it took 200 steps and more."""
     model, rate = loop(), np.sqrt(0.1)

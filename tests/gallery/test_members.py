@@ -93,7 +93,7 @@ def test_settings_are_what_the_model_is_built_with(name):
     assert all(setting.description for setting in entry.settings.values())
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", RUNNING)
 def test_member_runs_to_its_end_near_its_exact_solution(name):
     member, reached = example(name), run(name)
@@ -104,6 +104,7 @@ def test_member_runs_to_its_end_near_its_exact_solution(name):
     assert np.isnan(member.error(reached)) or member.error(reached) < 2e-8
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_coordinate_has_a_unit(name):
     system = example(name).model.system
@@ -120,7 +121,7 @@ def test_there_is_something_to_see_of_every_member(name):
     )
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("name", RUNNING)
 def test_figures_have_labels_with_units(name):
     figures = example(name).figures

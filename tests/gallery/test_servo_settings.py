@@ -86,7 +86,7 @@ def test_the_start_is_that_of_the_exact_motion(name):
     np.testing.assert_allclose((columns[1] - columns[0]) / 1e-6, rate, atol=1e-3)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("name", [entry.name for entry in SERVO])
 def test_a_start_is_accepted_as_it_is(name):
     member = example(name)

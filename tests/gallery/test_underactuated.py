@@ -70,6 +70,7 @@ VARIANTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "pose"),
     [v if v == ("cart", "upright") else pytest.param(*v, marks=pytest.mark.slow) for v in VARIANTS],

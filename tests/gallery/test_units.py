@@ -1,5 +1,7 @@
 """Every variable and coordinate of a run's dataset has a description and a unit."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -10,29 +12,26 @@ from zwang.mechanism.registry import JOINT_KINDS
 MEMBERS = ["pendulum", "knife-edge", "two-mass-spring", "n-four-bar", "slider-crank"]
 
 
-@pytest.fixture(scope="module")
-def datasets():
-    found = {}
-    for name in MEMBERS:
-        member = load(name)
-        run = zw.simulate(member.model, member.q0, member.v0, duration=0.05, samples=3)
-        found[name] = run.dataset
-    return found
+@functools.cache
+def dataset(name):
+    member = load(name)
+    return zw.simulate(member.model, member.q0, member.v0, duration=0.05, samples=3).dataset
 
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", MEMBERS)
-def test_everything_has_a_unit_and_a_long_name(datasets, name):
-    data = datasets[name]
+def test_everything_has_a_unit_and_a_long_name(name):
+    data = dataset(name)
     for variable in (*data.data_vars, *data.coords):
         attrs = data[variable].attrs
         assert attrs.get("units"), f"{name}: {variable} has no units"
         assert attrs.get("long_name"), f"{name}: {variable} has no long_name"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", MEMBERS)
-def test_mixed_units_are_listed_where_the_variable_says(datasets, name):
-    data = datasets[name]
+def test_mixed_units_are_listed_where_the_variable_says(name):
+    data = dataset(name)
     for variable in data.data_vars:
         unit = data[variable].attrs["units"]
         if unit.startswith("mixed: see "):
@@ -40,9 +39,9 @@ def test_mixed_units_are_listed_where_the_variable_says(datasets, name):
             assert len(set(data[listed].values)) > 1 and data[listed].dims[0] in data[variable].dims
 
 
-def test_the_rank_of_the_constraints_is_found_by_attribute(datasets):
+def test_the_rank_of_the_constraints_is_found_by_attribute():
     """`dataset.rank` is a method of xarray's."""
-    assert set(datasets["pendulum"].constraint_rank.values) == {1}
+    assert set(dataset("pendulum").constraint_rank.values) == {1}
 
 
 def rods(**unit):

@@ -26,6 +26,7 @@ def order(model):
     return np.array([model.system.coordinates.index(name) for name in ORDER])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("gravity", [0.0, 9.81])
 def test_3rrr_has_the_acceleration_of_the_reference_at_every_level(gravity):
     x = REFERENCE[f"3RRR_t0_g={'0' if gravity == 0 else gravity}"]
@@ -41,6 +42,7 @@ def test_3rrr_has_the_acceleration_of_the_reference_at_every_level(gravity):
     assert [int(level.rank) for level in top.levels] == [0, 9, 6]
 
 
+@pytest.mark.slow
 def test_3rrr_moves_as_three_minimal_coordinates_do():
     """Reference to 1e-11, over 2 s."""
     x, member = REFERENCE["3RRR"], example("3rrr")

@@ -90,6 +90,7 @@ def test_an_episode_ends_where_the_pole_has_fallen(env):
     assert over and not cut and observation[3] < FALLEN and 5 < steps < 60
 
 
+@pytest.mark.slow
 def test_a_regulator_keeps_the_pole_up(env):
     """The policy of `zw.analysis.lqr`, laid out in continuous time: no episode ends early."""
     regulator = zw.analysis.lqr(
@@ -131,6 +132,7 @@ def test_a_state_that_is_not_finite_ends_the_episode(plant):
     assert np.all(np.isfinite(observation)) and np.isfinite(reward)
 
 
+@pytest.mark.slow
 def test_constraints_that_come_to_contradict_each_other_end_the_episode():
     """From 0.1 s on two rows ask for accelerations that differ by 2; they drifted apart."""
     phi, q0 = LATER["same"]

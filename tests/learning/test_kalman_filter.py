@@ -39,6 +39,7 @@ def rod(redundant=1, unscented=False, length=0.8):
     return plant.kalman_filter(["q1"], 0.02, **options)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("unscented", [False, True])
 def test_of_a_linear_system_it_is_the_filter_of_kalman(unscented):
     """With the exact sampled system, a force that drifts, and random ones that are held."""
@@ -169,6 +170,7 @@ def test_redundant_rows_change_nothing():
     assert one.spread.shape[-1] == three.spread.shape[-1] == 2
 
 
+@pytest.mark.slow
 def test_a_mass_that_is_not_known_is_found():
     """A parameter as an unknown input; a force of 1 N shows the mass."""
     system = zw.System(
@@ -189,6 +191,7 @@ def test_a_mass_that_is_not_known_is_found():
     assert abs(estimate.unknown[-1, 0] - 0.3) < 3 * estimate.deviation[-1, 2] < 0.1
 
 
+@pytest.mark.slow
 def test_the_displacement_of_a_quaternion_is_the_velocity_that_leads_there():
     member = zw.gallery.load("free-body")
     plant = zw.Plant(member.model, np.eye(member.model.system.nv), q0=member.q0, v0=member.v0)

@@ -47,6 +47,7 @@ def test_steps_with_a_held_force_follow_a_run(plant):
     assert float(state.t) == pytest.approx(0.06)
 
 
+@pytest.mark.slow
 def test_a_parameter_acts_like_the_force_that_it_is(plant):
     named = zw.Plant(cart_pole(), ["push"], q0=UPRIGHT, step=0.02)
     u = jnp.array([1.7])
@@ -187,6 +188,7 @@ def test_a_state_at_which_they_contradict_each_other_is_named_with_the_amount():
     assert e.value.result is zw.Result.INCONSISTENT
 
 
+@pytest.mark.slow
 def test_parameters_that_make_rows_contradict_each_other_end_one_of_many():
     """Of members side by side those stay as they are that have no contradiction."""
     phi = lambda q, t, p: jnp.stack([q[0], q[0] - p["rate"] * t**2])

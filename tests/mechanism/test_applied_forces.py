@@ -83,6 +83,7 @@ def test_joint_forces_turn_into_world_axes_and_balance_the_weight(both):
     np.testing.assert_allclose(second.force, needed, rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_the_torque_on_the_other_body_is_about_its_own_point():
     bodies = {"a": Link(length=1.0), "b": Link(length=1.0, at=(0.0, 2.0))}
     # a slide whose points are apart: the force across it has a moment about the other point

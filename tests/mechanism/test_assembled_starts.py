@@ -171,6 +171,7 @@ RATES = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("more, coordinates", crossed(RATES, ["maximal", "joint"]))
 def test_a_rate_at_a_dead_point_is_refused(more, coordinates):
     with pytest.raises((PartError, AssemblyError), match="at a dead point"):

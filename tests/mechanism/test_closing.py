@@ -134,11 +134,13 @@ def test_it_moves_as_the_exact_linkage():
     np.testing.assert_allclose(acceleration(closed), acceleration(drawn(0.0)), atol=2e-5)
 
 
+@pytest.mark.slow
 def test_a_slide_along_an_axis_needs_no_place():
     found = zw.mechanism.closed(drawn(1e-6, kind="cylindrical"))
     assert found.turned and not found.moved and freedoms(found.mechanism) == 2 - 1
 
 
+@pytest.mark.slow
 def test_axes_that_are_farther_off_are_named_and_closed_within_an_angle():
     made = drawn(1e-4)
     with pytest.raises(

@@ -47,6 +47,7 @@ friction = {{ kinetic = "mu" }}
 """
 
 
+@pytest.mark.slow
 def test_a_block_slides_down_a_rough_slope(made):
     """`ẍ = −g (sin α − μ cos α)` down the slope, with another μ than the file's."""
     mechanism, mu = made(BLOCK), 0.6
@@ -64,6 +65,7 @@ def test_a_pin_brakes_a_wheel_at_its_radius(made):
     np.testing.assert_allclose(run.v[-1, 2], 1.0 - 0.2 * 2.0 * G * 0.03 / 0.1 * 0.05, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_rod_in_a_bush_slides_and_turns_along_one_direction_of_slip(made):
     """With `I = m r²` both rates fall in proportion: `|s| = |s₀| − μ g t`."""
     rod = f"""

@@ -84,6 +84,7 @@ rope = { over = ["ground", "bob.center"], length = 1.0 }
 )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("text", [ROPE, SHORT_ROPE])
 def test_a_rope_between_two_points_becomes_taut(tmp_path, text):
     found = read(file(tmp_path, text))

@@ -29,7 +29,7 @@ def test_every_kind_of_joint_has_an_example_wherever_it_exists():
     }
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda x: f"{x.kind.name} {x.world}")
 def test_an_example_is_read_and_fits_together_as_it_is_written(example, tmp_path):
     """Without the program that moves a start onto its constraints, which the run below has."""
@@ -62,7 +62,7 @@ def test_every_kind_of_constraint_has_an_example():
     assert set(CONSTRAINT_EXAMPLES) == {member.name for member in CONSTRAINTS.members.values()}
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", CONSTRAINT_EXAMPLES)
 def test_an_example_of_a_constraint_runs_by_itself(name):
     found: dict = {}

@@ -85,6 +85,7 @@ def test_a_one_way_clutch_lets_the_wheel_overrun(tmp_path):
     assert run.switches[1].off == ("clutch",) and run.switches[2].on == ("clutch",)
 
 
+@pytest.mark.slow
 def test_play_of_a_rate_takes_the_other_shaft_along(tmp_path):
     """Alone up to a rate of 0.1 by ω̇ = 1, and from there on with all of 2 t = 2 ω₁ + 3 ω₂."""
     text = (
@@ -103,6 +104,7 @@ def test_play_of_a_rate_takes_the_other_shaft_along(tmp_path):
     np.testing.assert_allclose(run.v[-1, [2, 5]], [0.46, 0.36], atol=1e-11)
 
 
+@pytest.mark.slow
 def test_a_ratchet_turns_one_way(tmp_path):
     """Forward by the torque `T cos 2t`, and held while that would turn it back."""
     text = (

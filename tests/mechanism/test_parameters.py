@@ -303,7 +303,7 @@ def test_batch_sweep_and_fit_move_as_the_edited_file(path, coordinates):
     np.testing.assert_allclose(study.table[names[0]][0], np.asarray(run.q)[-1, 0], atol=1e-8)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", COORDINATES)
 def test_places_of_points_act_in_both_coordinates(path, coordinates):
     """Twists of joint coordinates follow the points that a run moves."""

@@ -39,7 +39,7 @@ def relative_attitude(m: Mechanism, joint: str) -> np.ndarray:
     return at[ends.a].T @ at[ends.b]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "kind, turn",
     crossed(["fixed", "prismatic", "revolute", "cylindrical", "planar"], UPSIDE_DOWN),
@@ -182,6 +182,7 @@ def test_a_bushing_keeps_its_stiffness_at_any_angle(degrees):
     np.testing.assert_allclose(slope, n, atol=1e-9)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("degrees", [90, 135, 170])
 def test_a_door_on_a_bushing_swings_as_a_torsion_pendulum(degrees):
     """θ̈ = −k θ/J, where the sine would be a sixth of 1 rad at 170°."""
@@ -197,6 +198,7 @@ def test_a_door_on_a_bushing_swings_as_a_torsion_pendulum(degrees):
     assert float(motion.acceleration[5]) == pytest.approx(-5.0 * angle / 2.0, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_constraint_of_ones_own_with_a_parameter_is_read():
     m = Mechanism(
         {"rod": Link(length=1.0, at=(0.5, 0.0))},

@@ -44,6 +44,7 @@ rope = { on = "l - L", off = "effort", of = { l = ["ground", "load"] } }
 """
 
 
+@pytest.mark.slow
 def test_a_rope_becomes_taut_where_the_load_has_fallen_far_enough(made):
     """The start is not put onto a rope that is slack; it takes the velocity along it."""
     mechanism = made(ROPE)

@@ -20,6 +20,7 @@ def moved(m: Mechanism, duration: float):
     return run, joint_motion(m, run)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("coordinates, repeat", crossed(COORDINATES, [False, True]))
 def test_a_drive_follows_a_table_with_a_continuous_acceleration(repeat, coordinates):
     m = Mechanism(
@@ -36,6 +37,7 @@ def test_a_drive_follows_a_table_with_a_continuous_acceleration(repeat, coordina
     np.testing.assert_allclose(found["A rate"].values, 2 * spline(at, 1) + 0.1, atol=1e-8)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("coordinates", COORDINATES)
 def test_a_spring_has_the_characteristic_of_a_table(coordinates):
     x, y = (-1.0, -0.4, 0.0, 0.4, 1.0), (5.0, 1.0, 0.0, -1.0, -5.0)

@@ -111,6 +111,7 @@ def ran(before: str = "", *options: str, **variables: str) -> subprocess.Complet
     )
 
 
+@pytest.mark.slow
 def test_without_assertions_and_without_a_place_for_programs(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")

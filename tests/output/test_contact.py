@@ -8,6 +8,7 @@ import zwang as zw
 from zwang.output.contact import contact_forces, held, impulse_unit
 
 
+@pytest.mark.slow
 def test_a_block_that_rocks_is_pushed_at_its_edges_by_what_newton_asks_for():
     """Its center moves by weight and the forces of both edges alone."""
     example = zw.gallery.load("rocking-block")
@@ -24,6 +25,7 @@ def test_a_block_that_rocks_is_pushed_at_its_edges_by_what_newton_asks_for():
         assert np.max(np.abs([x.normal[:, 0], x.tangential[:, 1]])) < 1e-8 * mass * gravity
 
 
+@pytest.mark.slow
 def test_a_sphere_slides_until_it_rolls():
     """Until 2 v₀/(7 μ g), by μ m g; its friction is that at its lowest point."""
     example = zw.gallery.load("thrown-sphere")
@@ -51,6 +53,7 @@ def test_a_model_that_holds_for_good_has_none(function):
     assert function(zw.gallery.load("pendulum").run(duration=0.1)) == []
 
 
+@pytest.mark.slow
 def test_an_impulse_has_the_unit_of_its_gap_where_friction_has_two_rows():
     block = zw.System(
         nq=3,

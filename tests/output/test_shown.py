@@ -91,6 +91,7 @@ def test_results_of_analyses_show_what_they_print():
     assert all(x.__repr__ is AbstractResult.__repr__ for x in found)
 
 
+@pytest.mark.slow
 def test_kinematics_are_a_table_with_units(tmp_path):
     linkage = read(FOLDER / "four-bar.toml")
     found = zw.analysis.kinematics(linkage, "A", (0.0, 0.3), samples=4, trace="coupler")
@@ -108,6 +109,7 @@ def test_what_shows_a_mechanism_does_not_keep_its_model_alive():
     assert model() is None
 
 
+@pytest.mark.slow
 def test_a_run_of_a_robot_with_a_law_has_its_scene(tmp_path):
     pytest.importorskip("mujoco")
     (tmp_path / "leg.xml").write_text(LEG)
@@ -135,6 +137,7 @@ def test_shapes_are_drawn_as_lines_where_their_body_is():
     assert wire([]).shape == (0, 3)
 
 
+@pytest.mark.slow
 def test_joints_at_one_place_share_a_label():
     mechanism = read(FOLDER / "slider-crank.toml")
     start = mechanism.start_state

@@ -26,6 +26,7 @@ first step and on round-off.
 """
 
 
+@pytest.mark.slow
 def test_the_closed_forms_are_those_of_the_screws():
     """M and F of eq. (34)-(36), by the chain, by the gallery's member, and as printed; at ten
     states.

@@ -333,6 +333,7 @@ def test_the_name_of_a_row_stays_in_its_row():
     assert float(text.get("y")) == pytest.approx(float(at.points(0.0, 1.0)[1]), abs=0.01)
 
 
+@pytest.mark.slow
 def test_names_of_joints_and_bodies_on_one_line_are_apart():
     machine = zw.mechanism.read(FOLDER / "slider-crank.toml")
     drawn = picture_of(machine, machine.start_state.q)

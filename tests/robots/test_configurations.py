@@ -36,6 +36,7 @@ def linkage():
     return four_bar(keyframes=keys, ranges={"D": (-0.2, 0.3)})
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("start", [{"A": 0.2}, {"D": 0.2}, {"B": -0.2}, {"A": 0.2, "B": -0.2}])
 def test_joints_that_are_asked_for_are_held(linkage, start):
     q = np.asarray(linkage.state(start).q)
@@ -97,6 +98,7 @@ def test_wrong_values_give_one_sentence(linkage, start, sentence):
         linkage.state(start)
 
 
+@pytest.mark.slow
 def test_a_ball_joint_is_held_by_its_quaternion():
     branches = [
         Branch("a", None, {"s": ball()}, 1.0, [0, 0, -0.5], ROUND, frame(0, 0, 0)),

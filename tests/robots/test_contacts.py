@@ -39,7 +39,7 @@ def read(tmp_path, text, ending):
     return zw.robot(path)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["urdf", "sdf", "xml"])
 def test_a_slide_rubs_rebounds_and_stays(tmp_path, ending):
     """2 kg under 4 N of friction: v² falls by 4 m²/s² a metre; it rebounds from x = 1 with half of
@@ -78,6 +78,7 @@ FALLS = """
 """
 
 
+@pytest.mark.slow
 def test_a_cylinder_of_a_file_falls_flat_on_the_ground(tmp_path):
     """It falls by 0.3 m, and rebounds with half of its speed."""
     robot = read(tmp_path, FALLS, "urdf").with_contacts(ground=0.0, restitution=0.5)

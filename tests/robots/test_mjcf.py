@@ -90,7 +90,7 @@ FLAGS = {
 }
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("flag", FLAGS)
 def test_a_flag_that_disables_something_is_obeyed(tmp_path, flag):
     path = saved(tmp_path, flagged(FLAGS[flag]), "flag.xml")
@@ -123,6 +123,7 @@ def test_a_group_of_actuators_can_be_switched_off(tmp_path):
     assert "actuators that are switched off: n" in robot.unsupported
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("refs, second", crossed([(0.0, 0.0), (20.0, -10.0)], ["", 'joint2="c"']))
 def test_a_coupling_with_a_constant_offset_is_that_of_mujoco(tmp_path, refs, second):
     text = flagged("").replace('joint2="c" polycoef="0 0.5', f'{second} polycoef="0.3 0.5')

@@ -145,6 +145,7 @@ def test_rods_that_are_off_by_more_are_named_and_can_be_freed(tmp_path):
     assert turns[0] < 5e-3 and turns[1] > 0.2
 
 
+@pytest.mark.slow
 def test_a_state_off_loops_that_repeat_each_other_is_moved_by_as_much_as_it_is_off(tmp_path):
     """Off the constraints by ε their rows seem independent, with a singular value of ε: undamped,
     Newton's steps went 3 rad away from states off by 1e-3, and failed at 1e-2.

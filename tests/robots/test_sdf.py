@@ -531,6 +531,7 @@ def test_dampers_and_springs_of_a_joint_that_closes_a_loop_act(tmp_path, kind):
         assert "springs of joints that close loops, past half a turn: t" in last.unsupported
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "dynamics, power",
     [

@@ -190,6 +190,7 @@ def test_a_floating_joint_below_the_root_lets_its_link_fall(tmp_path):
     np.testing.assert_allclose(falling(made, "b", center, q, v), [0, 0, -GRAVITY], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_planar_joint_slides_in_its_plane_and_turns_about_the_normal(tmp_path):
     normal = np.array([1.0, 2.0, 2.0]) / 3
     part = inertial(MASS, (0.1, 0.1, 0.1), "0.2 0.1 0")
@@ -233,6 +234,7 @@ def chain(folder):
     )
 
 
+@pytest.mark.slow
 def test_the_start_moves_followers_and_no_driver(tmp_path):
     made = chain(tmp_path)
     np.testing.assert_allclose(made.start_state.q, [0.0, 0.1 - 2 * 0.4, 0.4], atol=1e-14)

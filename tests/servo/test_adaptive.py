@@ -39,6 +39,7 @@ def test_with_a_constant_load_it_comes_to_rest_where_the_equations_say(learning)
     np.testing.assert_allclose(run.v[-1, 1], 100.0 * z, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_sampled_delayed_and_noisy_it_stays_near_its_bound(learning):
     """What the controller has learned is its own state, and not measured with noise."""
     loop = zw.Loop(sample_time=0.005, delay=0.005, noise_v=1e-3, noise_q=1e-4, model=learning.model)
@@ -56,6 +57,7 @@ def test_sampled_delayed_and_noisy_it_stays_near_its_bound(learning):
     np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.slow
 def test_a_load_where_no_actuator_acts_counts_by_what_it_does_to_the_row():
     """Mismatched: an unknown force on the bob of a crane, whose cart is led."""
     system = zw.System(
@@ -104,6 +106,7 @@ def test_an_arm_with_an_unknown_load_keeps_within_its_bound():
     assert known.dataset.servo_violation.sel(servo_constraint="circle").max() < 1e-12
 
 
+@pytest.mark.slow
 def test_the_layer_of_another_row_is_checked_too():
     """The servo with states of the controller states the layers of all its gains."""
     system = zw.System(

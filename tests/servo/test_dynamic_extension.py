@@ -161,6 +161,7 @@ def test_where_no_integrators_help_it_is_said():
             search(model, servo, [0.1, 0.2], [0.3, 0.4])
 
 
+@pytest.mark.slow
 def test_actuators_that_act_alike_are_combined():
     """Two rotors: both appear at once in x and y, and neither can be delayed alone."""
 

@@ -26,6 +26,7 @@ def test_a_matrix_of_rates_couples_the_rows():
     np.testing.assert_allclose(FirstOrder(rates).pull([jnp.array([1.0, 10.0])]), -rates @ [1, 10])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("gain", "exact"),
     [

@@ -62,6 +62,7 @@ def test_forces_that_others_may_replace_are_told(brake):
         np.testing.assert_allclose(c.force_by_constraint[name], expected, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_friction_that_grows_with_the_hinge_force_is_overcome():
     """A bead on a rough hoop: the actuator that pushes it sideways changes the friction that it
     must overcome.

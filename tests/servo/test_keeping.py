@@ -45,6 +45,7 @@ def run_of(model, x=0.0, **more):
     return zw.simulate(model, [x], [SPEED], duration=6.0, rtol=1e-10, samples=61, **more)
 
 
+@pytest.mark.slow
 def test_a_cart_keeps_its_pace_as_long_as_its_gain_allows_and_rows_may_repeat():
     k = 2.0
     again = zw.Inequality(lambda q, t, p: 3 * (WALL - q[0]), name="again")
@@ -74,6 +75,7 @@ def test_a_limited_force_stops_from_the_distance_that_it_needs():
     assert WALL - 0.1 < sampled.q[-1, 0] < WALL
 
 
+@pytest.mark.slow
 def test_what_no_control_within_the_limits_keeps_is_named():
     model = cart(BRAKED, limit=MASS * PULL, stops=5.0)
     with pytest.raises(ModelError, match=r"no control within the limits.*'stops' misses"):
@@ -125,6 +127,7 @@ def best_of_all_sets(G, r, C, d, wanted, low, high):
     return None if best is None else best[1]
 
 
+@pytest.mark.slow
 def test_the_control_is_the_best_of_all_active_sets():
     """Of random problems whose servo rows, and whose inequalities, depend on each other."""
     method = Proximal(sweeps=5, rank_threshold=1e-9)

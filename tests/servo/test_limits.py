@@ -45,6 +45,7 @@ def problem(seed: int):
     return G, r, random.uniform(0.3, 3, 6), -random.uniform(0.05, 1, 6), random.uniform(0.05, 1, 6)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("start", range(0, 300, 100))
 def test_limited_control_leaves_the_least_residual_and_then_changes_least(solve, start):
     """Against SciPy's bounded least squares with the choice as a small second term, 1e-5 of the

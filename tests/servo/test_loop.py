@@ -41,6 +41,7 @@ def exact(steps: int, T: float, late: int = 0, believed_m: float = 2.0):
     return np.array(states), np.array(applied)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("late", "believed"), [(0, 2.0), (3, 1.5)], ids=["sampled", "delayed, wrong mass"]
 )
@@ -222,6 +223,7 @@ def test_a_closed_loop_runs_by_an_implicit_method_as_by_an_explicit_one():
     assert abs(explicit.q[-1, 1] - explicit.q[-1, 0] - 2.0) < abs(2.3 - 2.0), "the servo acts"
 
 
+@pytest.mark.slow
 def test_rows_that_contradict_each_other_later_end_a_sampled_loop():
     """From 0.1 s on two rows ask for accelerations that differ by 2; each misses 1."""
     late = lambda t: jnp.where(t > 0.1, (t - 0.1) ** 2, 0.0)

@@ -68,6 +68,7 @@ def test_a_run_says_so():
 TIMES = np.linspace(0.0, 0.5, 11)
 
 
+@pytest.mark.slow
 def test_a_trajectory_says_what_a_run_says():
     goal = zw.Holonomic(lambda q, t, p: q[0] - 0.6 - 0.1 * t, name="goal")
     model = on_a_circle(goal)
@@ -80,6 +81,7 @@ def test_a_trajectory_says_what_a_run_says():
     assert found.warnings(model.passive) == ()
 
 
+@pytest.mark.slow
 def test_a_batch_says_it_of_the_members_concerned():
     goal = zw.Holonomic(lambda q, t, p: q[0] - 0.6 - p["speed"] * t, name="goal")
     model = on_a_circle(goal, params={"speed": 0.0})

@@ -96,6 +96,7 @@ def test_a_batch_is_kept(tmp_path, compiled, monkeypatch):
         zw.keep_programs(on=False)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_single_precision_says_nothing_of_bounds_beyond_it():
     zw.batch(pendulum(), STARTS, np.zeros(2), TIMES, step=0.05, precision="single", longest_step=1)

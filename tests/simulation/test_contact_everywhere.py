@@ -121,6 +121,7 @@ def bowl(mu=0.3):
     )
 
 
+@pytest.mark.slow
 def test_linear_equations_of_a_state_that_slides_know_its_friction():
     """s̈ = −g sin θ − μ (g cos θ + ṡ²/R), s the length of arc."""
     theta, rate, R, mu = 0.4, 1.5, 2.0, 0.3

@@ -83,6 +83,7 @@ def test_one_fixed_step_is_equal_to_round_off(both):
     assert np.allclose(native.steps.log_det[1:], xla.steps.log_det[1:], atol=1e-10)
 
 
+@pytest.mark.slow
 def test_stops_end_both_runs_at_their_zero(both):
     stop = zw.Stop(lambda q, v, t, p: q[0], "below")
     native, xla = both(gallery.load("pendulum"), duration=3.0, stop=[stop])

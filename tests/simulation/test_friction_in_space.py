@@ -141,6 +141,7 @@ def test_a_block_sticks_on_an_incline_up_to_its_coefficient_in_any_direction(dow
     )
 
 
+@pytest.mark.slow
 def test_what_slides_along_a_line_moves_in_space_as_in_the_plane():
     def run(along):
         n, speed = len(along), 0.2
@@ -163,6 +164,7 @@ def test_what_slides_along_a_line_moves_in_space_as_in_the_plane():
     np.testing.assert_allclose(space.q @ [0.8, -0.6], 0.0, atol=1e-11)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("along", [[1.0], [0.6, 0.8]])
 def test_a_puck_slides_to_a_stop_by_friction_alone(along):
     # at the instant of its rest nothing else is there that its speed is small beside

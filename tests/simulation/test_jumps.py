@@ -35,6 +35,7 @@ PLACE = zw.Model(
 )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "model, v0, constraint, impulse, energy, time",
     [

@@ -27,6 +27,7 @@ def test_frictions_of_one_motion_hold_up_to_the_sum_of_their_limits():
     assert run.v[-1, 0] == pytest.approx((25 - 16) / 2 - 2.5, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_hinge_leaves_its_stop_where_friction_holds_it_no_longer():
     stop = zw.Inequality(lambda q, t, p: q[0], name="stop")
     force = lambda q, v, t, p: jnp.array([t - 1.0])
@@ -123,6 +124,7 @@ def test_a_ladder_between_rough_walls_stands_up_to_its_known_angle(wall, above):
     assert (np.max(np.abs(run.v[-1])) < 1e-12) == (above > 0)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("tilt", [0.95, -0.7, 0.3])
 def test_friction_that_makes_most_of_its_own_load_has_the_load_of_the_closed_form(tilt):
     """Its force leans on the guide that loads it: N = w − c μ N of one that slides forward."""
@@ -157,6 +159,7 @@ def test_no_load_of_friction_that_makes_more_than_its_own_is_named():
     np.testing.assert_allclose(jammed.v[-1], 0.0, atol=1e-15)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("along", [[1.0], [0.6, 0.8]])
 def test_friction_that_falls_within_a_small_speed_is_that_of_an_integration_of_its_own(along):
     """Stribeck's curve over 1e-3 m/s, with a slope of up to −1700/s."""

@@ -354,6 +354,7 @@ DRIVES = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", DRIVES)
 def test_a_drive_that_jumps_ends_the_run_there(name):
     """No shorter step makes a jump smaller; a projection would carry the body across it."""

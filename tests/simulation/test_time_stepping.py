@@ -82,6 +82,7 @@ def test_rows_that_repeat_change_no_motion():
     assert not thrice.labels.forces.all() and thrice.labels.motion.all()
 
 
+@pytest.mark.slow
 def test_a_pendulum_on_its_rod_hits_a_wall_and_stays_on_its_circle():
     rod = zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")
     wall = zw.Inequality(lambda q, t, p: q[0], name="wall", restitution=0.6)

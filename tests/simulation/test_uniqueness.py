@@ -28,6 +28,7 @@ def table(legs, rough):
     return zw.Model(system, members)
 
 
+@pytest.mark.slow
 def test_four_legs_share_their_load_in_many_ways_and_three_in_one():
     four, three = (
         zw.simulate(table(legs, False), np.zeros(6), np.zeros(6), duration=0.1, samples=3)

@@ -41,6 +41,7 @@ def residual(rods=RODS):
     return jnp.asarray(np.random.default_rng(3).standard_normal(6 * rods))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("spin", "accuracy"), [(0.0, 1e-7), (0.1, 2e-3)])
 def test_newton_step_of_sparse_equals_dense(spin, accuracy):
     """Round-off over μ without gyroscopic forces; with them, a tenth of the mass over the step, a
@@ -57,6 +58,7 @@ def test_newton_step_of_sparse_equals_dense(spin, accuracy):
     assert np.abs(along).max() < 1e-9 * change, "what the springs change is along the constraints"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [RODS, pytest.param(3 * RODS // 2, marks=pytest.mark.slow)])
 def test_newton_step_with_a_mass_matrix_in_blocks(blocks):
     """Blocks of one body, and blocks of two coordinates that join those of two bodies."""
@@ -103,6 +105,7 @@ def test_nothing_of_a_sparse_newton_step_is_velocities_by_velocities():
     assert f"[{3 * rods},{3 * rods}]" not in seen[zw.methods.Sparse()]
 
 
+@pytest.mark.slow
 def test_forces_between_all_bodies_leave_the_newton_step_dense():
     n = 160
     system = zw.System(n, lambda q, t, p: jnp.ones(n), lambda q, v, t, p: -(q - jnp.mean(q)))

@@ -92,6 +92,7 @@ def test_a_dense_mass_matrix_has_no_structure_and_the_error_says_what_to_do():
         zw.motion(model, np.zeros(3), np.zeros(3), pseudoinverse=zw.methods.Sparse())
 
 
+@pytest.mark.slow
 def test_an_entry_that_appears_elsewhere_is_noticed():
     """Rows couple to the last coordinate only where q0 < −1, where nobody looked."""
     system = zw.System(4, lambda q, t, p: jnp.ones(4), lambda q, v, t, p: jnp.zeros(4))

@@ -23,7 +23,7 @@ def distance(method, at: float) -> float:
     return np.min(np.abs(np.append(nodes, 1 + nodes) - at))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [DOPRI8, TSIT5, BOSH3])
 def test_new_lengths_come_clearer_by_half(method):
     acted = 0

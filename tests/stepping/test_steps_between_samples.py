@@ -6,6 +6,7 @@ import pytest
 import zwang as zw
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["five-bar", "pendulum"])
 def test_samples_cost_no_more_steps_than_there_are_samples(name):
     """Where whole steps would pass several samples, one is taken to each of them; where several

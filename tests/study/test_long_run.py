@@ -100,6 +100,7 @@ def test_a_run_that_is_broken_off_twice_is_the_run_without_interruption(example,
     np.testing.assert_array_equal(t, whole.t)
 
 
+@pytest.mark.slow
 def test_a_sampled_delayed_noisy_loop_goes_on_with_what_the_controller_remembers(tmp_path):
     model = follower(limits=True)
     loop = zw.Loop(sample_time=0.05, delay=0.12, noise_v=0.1, seed=3)

@@ -107,6 +107,7 @@ def test_a_cyclic_coordinate_keeps_its_momentum():
     assert set(found.integrals) == {"momentum of angle", "energy"}
 
 
+@pytest.mark.slow
 def test_redundant_rows_are_left_out_and_named():
     example = zw.gallery.load("pendulum")
     rod = example.model.constraints.members[0]

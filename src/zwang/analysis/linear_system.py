@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
-import scipy.signal
 
 from zwang.algebra.decomposition import Decomposition, outside, pivots
 from zwang.algebra.spectrum import eigenvalues
@@ -23,6 +22,7 @@ from zwang.objects.extras import require
 from zwang.thresholds import AGREEMENT, ROOT_OF_ROUND_OFF
 
 if TYPE_CHECKING:
+    import scipy.signal
     import xarray as xr
 
     from zwang.analysis.time_varying import TimeVaryingLinearization
@@ -99,7 +99,9 @@ class LinearSystem:
                 "to_scipy: scipy.signal needs at least one input and one output; give inputs= to "
                 "zw.analysis.linearize."
             )
-        return scipy.signal.StateSpace(self.A, self.B, self.C, self.D)
+        from scipy.signal import StateSpace  # imports for a second, which few need
+
+        return StateSpace(self.A, self.B, self.C, self.D)
 
     def to_control(self) -> Any:
         """The system as a `control.StateSpace` of python-control, with the names of states, inputs

@@ -109,25 +109,22 @@ def build(*, mass, start, pull) -> Example:
 
 
 def slope(q):
-    """`Σ_j ∇_i G` of each robot [m/s], shape (robots, 2)."""
-    place = jnp.asarray(q).reshape(-1, 2)
-    apart = place[:, None] - place[None]
-    others = ~np.eye(len(place), dtype=bool)
+    """`Σ_j ∇_i G` of each robot [m/s], shape (…, robots, 2) for q of shape (…, 2 robots)."""
+    q = jnp.asarray(q)
+    place = q.reshape(*q.shape[:-1], -1, 2)
+    apart = place[..., :, None, :] - place[..., None, :, :]
+    others = ~np.eye(place.shape[-2], dtype=bool)
     # 1 on the diagonal, where the square root of 0 has no derivative
     square = jnp.where(others, jnp.sum(apart**2, axis=-1), 1.0)
     return jnp.sum(
-        jnp.where(others, 1 - COMFORT / jnp.sqrt(square), 0.0)[:, :, None] * apart, axis=1
+        jnp.where(others, 1 - COMFORT / jnp.sqrt(square), 0.0)[..., None] * apart, axis=-2
     )
 
 
 def error(run):
     """`‖β‖` [m/s] at every accepted step, shape (steps,)."""
-    nq = run.model.system.nq
-    beta = [
-        v + np.asarray(slope(q)).ravel()
-        for q, v in zip(run.steps.y[:, :nq], run.steps.y[:, nq:], strict=True)
-    ]
-    return np.linalg.norm(beta, axis=1)
+    q, v = np.split(run.steps.y, [run.model.system.nq], axis=1)
+    return np.linalg.norm(v + np.asarray(slope(q)).reshape(v.shape), axis=1)
 
 
 def _error(run):

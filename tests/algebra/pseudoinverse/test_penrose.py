@@ -179,7 +179,7 @@ def test_a_relaxed_method_does_not_enforce_what_a_violated_state_makes_up(method
     assert length(3e-3) < 100
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @deciding
 def test_threshold_and_violation_decide_the_rank(method):
     """Three digits on either side of the border, because methods differ in what they compare with

@@ -39,6 +39,7 @@ def test_a_ball_rolls_down_a_slope(tmp_path, share):
     assert run.v[-1, 4] > 0  # it turns about the axis across the slope
 
 
+@pytest.mark.slow
 def test_a_ball_on_a_turntable_goes_round_in_a_circle(tmp_path):
     """Its center turns at 2/7 of the rate of the table, whatever its speed."""
     path, rate = tmp_path / "ball.toml", 3.0

@@ -12,6 +12,7 @@ def example():
     return zw.gallery.load("pendulum", angle=80.0)
 
 
+@pytest.mark.slow
 def test_samples_and_states_between_steps_are_the_same_by_either_engine(example, monkeypatch):
     """Round-off of a few operations on numbers of the size of 30."""
     between = np.linspace(0.013, 1.987, 30)

@@ -80,6 +80,7 @@ def test_a_start_that_was_moved_visibly_is_warned_of():
     assert pendulum_from([0.6, -0.8]).warnings == ()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("unit", [1.0, 1e3])
 def test_the_energy_of_a_system_at_rest_changes_by_round_off_without_a_warning(unit):
     """Weights hang on rods from their own pins: neither they nor their energy, which is measured
@@ -124,6 +125,7 @@ def test_a_lost_energy_is_warned_of_however_small_the_oscillation():
     assert run.warnings[0].startswith("the energy should stay as it is but changes by ")
 
 
+@pytest.mark.slow
 def test_rows_that_nearly_repeat_each_other_are_warned_of_with_the_accuracy_that_is_left():
     circle = lambda q: q[0] ** 2 + q[1] ** 2 - 1.0
     rod = zw.Holonomic(lambda q, t, p: circle(q), name="rod")
@@ -172,6 +174,7 @@ def test_the_round_off_of_a_vanishing_acceleration_is_not_warned_of():
     assert hanging.warnings == () and np.max(hanging.variables["accuracy"].values) < 1e-14
 
 
+@pytest.mark.slow
 def test_a_warning_at_the_accuracy_that_was_asked_for_is_noise():
     """`n-four-bar` passes its singular configurations with accelerations good to 1e-10, which is
     its rtol, and its crank to 1e-11.

@@ -6,17 +6,12 @@ import re
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
-import jax
-import jax.numpy as jnp
 import pytest
+from tests.architecture.table import ROOT, tree_of
 
-import zwang
-from zwang.compile.compatibility import TESTED_VERSIONS, outside_of_programs, trace_context
+from zwang.compile.compatibility import TESTED_VERSIONS
 
-ROOT = Path(__file__).resolve().parents[2]
-SOURCE = Path(zwang.__file__).parent
 PRIVATE = re.compile(
     r"(jax\._src|jax\.experimental|jax\.interpreters|equinox\.internal|jaxlib\.xla)\b"
 )
@@ -79,13 +74,12 @@ except AssertionError as refused:
 @functools.cache
 def names() -> frozenset[tuple[str, str]]:
     """Files, and the dotted names that each imports or reaches by attributes."""
-    paths = SOURCE.rglob("*.py")
-    syntax = {x.relative_to(SOURCE).as_posix(): ast.parse(x.read_text()) for x in paths}
-    return frozenset((file, name) for file, tree in syntax.items() for name in names_of(tree))
+    inside = tree_of(ROOT).inside
+    return frozenset((file, name) for file, nodes in inside.items() for name in names_of(nodes))
 
 
-def names_of(tree):
-    for node in ast.walk(tree):
+def names_of(nodes):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -144,17 +138,3 @@ def test_tested_versions_are_those_of_the_constraints_and_bound_the_dependencies
     required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     major, minor = TESTED_VERSIONS["jax"].split(".")[:2]
     assert f"jax>=0.10,<{major}.{int(minor) + 1}" in required
-
-
-def test_outside_of_programs_arrays_have_values_and_programs_their_keys():
-    """A start that was asked for in another context was compiled for it, and again for the run."""
-    before = trace_context()
-    with outside_of_programs():
-        assert trace_context() == before
-
-    def program(x):
-        with outside_of_programs():
-            known = float(jnp.asarray(2.0) + 1.0)
-        return known * x
-
-    assert jax.jit(program)(2.0) == 6.0
