@@ -245,7 +245,7 @@ def lines(count: int, span: float, resume: bool) -> Iterator[Line]:
         )
         kind = KINDS[seed % len(KINDS)].__name__.replace("_", " ")
         yield Line(
-            "Random mechanisms that let go",
+            "Random mechanisms with stops, play and dry friction",
             mechanism.name,
             f"{kind} of {len(mechanism.bodies)} bodies, {span:g} s",
             "no gap below zero",

@@ -53,6 +53,27 @@ def test_the_closed_loop_has_the_poles_that_were_announced(regulator):
     assert "push = 0 − " in str(regulator) and "δ(cart.x)" in str(regulator)
 
 
+def test_a_closed_loop_records_its_control_and_is_sampled_by_a_loop():
+    linear = zw.analysis.linearize(systems.cart_pole(), [0.0, 0.0, 0.0, 0.5], inputs=["cart.x"])
+    closed = zw.analysis.lqr(linear, R=0.1)
+    q0, settings = [0.0, 0.0, 0.5 * np.sin(0.1), 0.5 * np.cos(0.1)], {"duration": 0.3, "samples": 4}
+    run = zw.simulate(closed.model, q0, np.zeros(4), **settings)
+    u = [closed(q, v)[0] for q, v in zip(run.q, run.v, strict=True)]
+    np.testing.assert_allclose(run.dataset.control[:, 0], u, rtol=1e-9)
+    held = zw.simulate(closed.model, q0, np.zeros(4), loop=zw.Loop(sample_time=0.3), **settings)
+    np.testing.assert_allclose(held.dataset.control[:3, 0], closed(run.q[0], run.v[0])[0])
+
+
+def test_inputs_by_a_function_are_those_of_its_matrix():
+    at = [0.0, 0.0, 0.0, 0.5]
+    given = lambda q, t, p: jnp.array([[1.0], [0.0], [0.0], [0.0]])
+    linear = zw.analysis.linearize(systems.cart_pole(), at, inputs=given)
+    named = zw.analysis.linearize(systems.cart_pole(), at, inputs=["cart.x"])
+    np.testing.assert_array_equal(linear.B, named.B)
+    with pytest.raises(zw.ModelError, match=r"returns shape \(4,\), expected \(4, nu\)"):
+        zw.analysis.linearize(systems.cart_pole(), at, inputs=lambda q, t, p: q)
+
+
 def test_a_state_out_of_reach_is_named():
     # the bob pushed up its rod: nothing moves along the rail
     linear = zw.analysis.linearize(systems.cart_pole(), [0.0, 0.0, 0.0, 0.5], inputs=["bob.y"])

@@ -132,6 +132,17 @@ def test_the_energy_of_a_driven_robot_changes_by_the_work_of_its_motors():
     assert abs(change) > 1e-4 and change == pytest.approx(work, abs=1e-9)
 
 
+def test_a_law_of_the_state_is_part_of_the_code_and_of_the_formulas():
+    hold = zw.servo.Feedback(lambda q, v, t, p: -3.0 * v[:1] - 2.0 * q[1:], [[1.0], [0.5]])
+    example = zw.gallery.load("pendulum")
+    model = zw.Model(
+        example.model.system, example.model.constraints.members, example.model.params, servo=hold
+    )
+    code = c_code(model, example.q0, example.v0)
+    assert max(agreement(code, example.q0, example.v0, states=20).values()) < 1e-12
+    assert "3" in str(zw.derive(model, example.q0, example.v0, states=20).acceleration)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

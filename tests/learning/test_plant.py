@@ -112,6 +112,10 @@ def test_what_makes_no_plant_is_refused(made, said):
 def test_an_input_of_another_shape_is_refused(plant):
     with pytest.raises(zw.ModelError, match="expected \\(1,\\)"):
         plant.step(plant.start, jnp.zeros(2))
+    with pytest.raises(zw.ModelError, match="u is 'x', expected numbers"):
+        plant.step(plant.start, "x")
+    with pytest.raises(zw.ModelError, match="expected finite numbers"):
+        plant.step(plant.start, jnp.array([jnp.nan]))
 
 
 @pytest.mark.parametrize(

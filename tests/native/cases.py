@@ -219,6 +219,14 @@ REDUCED = {
     "sort special": (lambda x: jnp.argsort(x), one()),
     "sort by two": (lambda x: lax.sort([jnp.round(x), x, -x], num_keys=2), V),
     "dot": (lambda x: x @ x.T, A),
+    "dot with whole numbers": (
+        lambda x: (x @ jnp.array([1, 0, -2]), (x > 0) @ x.T, x @ jnp.round(10 * x.T).astype(int)),
+        A,
+    ),
+    "dot with whole numbers in memory": (
+        lambda x: (x.T @ jnp.round(9 * x).astype(int), jnp.round(9 * x).astype(int) @ x.T),
+        WIDE,
+    ),
     "dot of a batch": (lambda x: jnp.einsum("bij,bkj->bik", x, 2 * x), C),
     "outer": (lambda x: jnp.outer(x, x), V),
     "in memory": (lambda x: (jnp.sum(x), jnp.sum(x, 0), jnp.max(x, 1), x.T @ x), WIDE),

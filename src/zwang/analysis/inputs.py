@@ -57,7 +57,6 @@ class Inputs:
 
 def chosen_inputs(model: Model, params, inputs: object) -> Inputs:
     """Inputs from a user's argument, see `zw.analysis.linearize`."""
-    nv = model.system.nv
     if inputs is None or (isinstance(inputs, (list, tuple)) and not len(inputs)):
         return Inputs(model)
     actuation = getattr(inputs, "actuation_matrix", None)
@@ -65,17 +64,28 @@ def chosen_inputs(model: Model, params, inputs: object) -> Inputs:
         nu = inputs.checked(model.passive.dynamics(lets_go=not inputs.by_constraints))
         names, units = tuple(inputs.names(nu)), tuple(inputs.units(nu))
         return Inputs(model.passive, names, None, actuation, np.zeros(nu), units=units)
+    if callable(inputs):
+        what, (q, _, t) = "inputs(q, t, p)", model.system.shapes
+        given = lambda *a: jnp.asarray(returned(inputs(*a), what, integers=True))
+        shape = outcome(given, what, q, t, model.parameters()).shape
+        return _columns(model, shape, inputs, f"{what} returns shape")
     lists = isinstance(inputs, (list, tuple)) and all(isinstance(x, (list, tuple)) for x in inputs)
     if lists or isinstance(inputs, (np.ndarray, jax.Array)):
         B = np.asarray(real_array(inputs, "inputs"))
-        if B.ndim != 2 or len(B) != nv:
-            raise ModelError(
-                f"inputs is an array of shape {B.shape}, expected ({nv}, nu): a row for each "
-                "velocity and a column for each input."
-            )
-        names = tuple(f"u{i}" for i in range(B.shape[1]))
-        return Inputs(model, names, None, B, np.zeros(B.shape[1]), units=("",) * B.shape[1])
+        return _columns(model, B.shape, B, "inputs is an array of shape")
     return _named(model, params, labels([inputs] if isinstance(inputs, str) else inputs, "inputs"))
+
+
+def _columns(model: Model, shape: tuple, B: Callable | np.ndarray, what: str) -> Inputs:
+    """Inputs that act by the columns of B."""
+    nv = model.system.nv
+    if len(shape) != 2 or shape[0] != nv:
+        raise ModelError(
+            f"{what} {shape}, expected ({nv}, nu): a row for each velocity and a column for each "
+            "input."
+        )
+    names = tuple(f"u{i}" for i in range(shape[1]))
+    return Inputs(model, names, None, B, np.zeros(shape[1]), units=("",) * shape[1])
 
 
 def _named(model: Model, params, given: tuple[str, ...]) -> Inputs:

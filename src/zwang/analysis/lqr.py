@@ -287,11 +287,23 @@ def _refuse_unstabilizable(at: LinearSystem) -> None:
 
 
 def closed_loop(regulator: Regulator) -> Model:
-    """The model with inputs computed by the regulator."""
+    """The model with inputs computed by the regulator: as its control, whose values a run records
+    and a `zw.Loop` samples, unless parameters are inputs or the model has a control already.
+    """
     at = regulator.linearization
     acting = at.acting
     model, system = acting.model, acting.model.system
     parameters, k = acting.parameters, len(acting.parameters)
+    members, name = model.constraints.members, f"{model.name} with regulator"
+    if not parameters and model.servo is None:
+        return Model(
+            system,
+            members,
+            model.params,
+            servo=regulator.feedback(),
+            singular_mass=model.singular_mass,
+            name=name,
+        )
 
     def force(q, v, t, p):
         u = regulator(q, v, t)
@@ -305,9 +317,9 @@ def closed_loop(regulator: Regulator) -> Model:
     made = replace(system, force=force)
     return Model(
         made,
-        model.constraints.members,
+        members,
         model.params,
         servo=model.servo,
         singular_mass=model.singular_mass,
-        name=f"{model.name} with regulator",
+        name=name,
     )

@@ -18,8 +18,10 @@ from zwang.dynamics import functions
 from zwang.dynamics.model import Model, refuse_letting_go
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.objects.record import replace
 from zwang.servo import LeastNorm, PaperLeastNorm, Preferred, Servo, WeightedNorm
 from zwang.servo.controller import Controller
+from zwang.servo.feedback import Feedback
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,6 +125,7 @@ def equations(model: Model) -> Equations:
     """
     refuse_unwritable(model)
     refuse_letting_go(model)
+    model = _with_law_in_force(model)
     graph, trace = Graph(), None
     named = parameters(model)
     nq, nv = model.system.nq, model.system.nv
@@ -241,6 +244,20 @@ def nonideal_rows(model: Model) -> list[slice]:
         if c.nonideal is not None
         for part in c.parts
     ]
+
+
+def _with_law_in_force(model: Model) -> Model:
+    """The model whose F contains a control law that is a function of the state."""
+    law, system = model.servo, model.system
+    if not isinstance(law, Feedback):
+        return model
+
+    def force(q, v, t, p):
+        u = jnp.atleast_1d(jnp.asarray(law.function(q, v, t, p), float))
+        return jnp.asarray(system.force(q, v, t, p)) + law.actuation_matrix(q, t, p) @ u
+
+    driven = replace(system, force=force)
+    return Model(driven, model.constraints.members, model.params, name=model.name)
 
 
 CHOICES = (LeastNorm, PaperLeastNorm, Preferred, WeightedNorm)

@@ -27,6 +27,7 @@ from zwang.errors import ModelError, Result
 from zwang.inputs.arguments import instance
 from zwang.objects.record import replace
 from zwang.servo import Servo
+from zwang.servo.feedback import Feedback
 from zwang.simulation.run_setup import RunSetup, set_up
 from zwang.simulation.switching import refuse_switches
 
@@ -45,7 +46,8 @@ def refuse_unwritable(model: Model) -> None:
 
     Raises:
         ModelError: for a mass matrix that the model declares singular, limits of actuators, a
-            control law that is no `zw.Servo`, or a servo together with nonideal constraints.
+            control law that is no `zw.Servo` and no function of the state, or a servo together
+            with nonideal constraints.
     """
     instance(model, Model, "model", "a zw.Model")
     if model.singular_mass:
@@ -57,14 +59,18 @@ def refuse_unwritable(model: Model) -> None:
     servo = model.servo
     if servo is None:
         return
-    if not isinstance(servo, Servo):
-        raise ModelError(f"{model.name}: formulas and code need a zw.Servo as control law.")
+    of_state = isinstance(servo, Feedback) and not servo.forces
+    if not (isinstance(servo, Servo) or (isinstance(servo, Feedback) and of_state)):
+        raise ModelError(
+            f"{model.name}: formulas and code need as control law a zw.Servo, or a "
+            "zw.servo.Feedback whose function gives u."
+        )
     if servo.limits is not None:
         raise ModelError(
             f"{model.name}: code generation does not support limits of actuators; leave limits= "
             "out, and limit u where it is applied."
         )
-    if any(c.nonideal is not None for c in model.constraints.members):
+    if not of_state and any(c.nonideal is not None for c in model.constraints.members):
         raise ModelError(
             f"{model.name}: a servo together with nonideal constraints has no closed form; u "
             "then depends on its own friction. Drop nonideal= or the servo."
@@ -127,7 +133,7 @@ class ModelFunctions:
     def actuators(self) -> tuple[str, ...]:
         """Names of the controls."""
         servo = self.model.servo
-        if not isinstance(servo, Servo):
+        if servo is None:
             return ()
         return tuple(servo.names(servo.checked(self.model.passive.dynamics())))
 

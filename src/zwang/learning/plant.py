@@ -24,7 +24,7 @@ from zwang.dynamics.run_events import Events
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result, SimulationError
-from zwang.inputs.arguments import count, instance, number, strategy
+from zwang.inputs.arguments import count, instance, number, real_array, strategy
 from zwang.inputs.arrays import is_concrete
 from zwang.inputs.call import written
 from zwang.inputs.text import counted
@@ -78,9 +78,9 @@ class Plant:
     Args:
         model: the model. A servo whose actuators are the inputs is removed; with other inputs it
             stays active, without knowledge of them.
-        inputs: the meaning of u: names of parameters and velocities, a matrix B of shape (nv, nu),
-            or a `zw.Servo` for its actuators, as in `zw.analysis.linearize`. By default the
-            actuators of the model's own servo.
+        inputs: the meaning of u: names of parameters and velocities, a matrix B of shape (nv, nu)
+            or a function `(q, t, p)` → B, or a `zw.Servo` for its actuators, as in
+            `zw.analysis.linearize`. By default the actuators of the model's own servo.
         q0, v0: nominal initial state, shapes (nq,) and (nv,), projected onto the constraints; zeros
             by default.
         step: time between two inputs [s].
@@ -332,7 +332,9 @@ class Plant:
         return merged
 
     def _flow(self, u, params: PyTree) -> ConstrainedVectorField:
-        u = jnp.asarray(u, float)
+        u = jnp.asarray(real_array(u, "Plant: u"), float)
+        if is_concrete(u) and not np.all(np.isfinite(u)):
+            raise ModelError(f"Plant: u is {np.asarray(u)}, expected finite numbers.")
         if u.shape != (self.nu,):
             raise ModelError(
                 f"Plant: u has shape {u.shape}, expected ({self.nu},), a number for each of "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.mechanism.guides import axes_of, guides
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.scene import belt, outline
@@ -158,6 +159,7 @@ class _Shown:
             for mark in ("square", "dot")
         )
         return [
+            self._lines(self._guides(), FRAME, 1.2, alpha=0.6 * self.shade),
             self._lines(self._rings(), BODY, 1.4),
             self._lines(self.corners.values(), BODY, 2.2),
             self._spots(
@@ -257,6 +259,10 @@ class _Shown:
             for x in shapes
         ]
 
+    def _guides(self) -> list[np.ndarray]:
+        """Slots, curves and floors on which points move."""
+        return [_seen(self.m, x) for x in guides(self.m, self.place, self.attitude, self.kinds)]
+
     def _strands(self) -> list[np.ndarray]:
         belts = [
             name for name, joint in self.m.joints.items() if JOINT_KINDS[joint.kind].line == "belt"
@@ -278,7 +284,4 @@ class _Shown:
 
 def _carried(ring: np.ndarray, place: np.ndarray, attitude: np.ndarray) -> np.ndarray:
     """Map points in a body's plane of x and y to space."""
-    if attitude.ndim == 0:
-        c, s = np.cos(attitude), np.sin(attitude)
-        return place + ring @ np.array([[c, s], [-s, c]])
-    return place + ring @ attitude[:, :2].T
+    return place + ring @ axes_of(attitude)[:, :2].T

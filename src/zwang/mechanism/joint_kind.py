@@ -194,6 +194,8 @@ class JointKind:
         symbol: in the viewer; None for a coupling.
         mark: in pictures.
         line: drawn between its two points, or between the two wheels that it couples.
+        guide: drawn where the second point moves: the "curve" of the first formula, or the "floor"
+            in x, and y in space. None for the slides of its freedoms.
         formats: names of the joint in other file formats, by format: "sdf", "urdf", "mjcf", and
             "mjcf equality" for a loop.
         example: values of the options, for tests and documentation.
@@ -210,6 +212,7 @@ class JointKind:
     symbol: Symbol | None = None
     mark: Literal["dot", "square"] | None = "dot"
     line: Literal["rod", "belt"] | None = None
+    guide: Literal["curve", "floor"] | None = None
     formats: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     example: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 

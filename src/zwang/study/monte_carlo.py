@@ -59,6 +59,11 @@ def monte_carlo(
         >>> study.success()
     """
     instance(loop, Loop, "monte_carlo: loop", "zw.Loop(...)")
+    if instance(model, Model, "monte_carlo: model", "a zw.Model").servo is None:
+        raise ModelError(
+            f"monte_carlo: {model.name} has no control for the loop: zw.Model(..., "
+            "servo=zw.Servo(...)), or servo=regulator.feedback() of a zw.analysis.lqr."
+        )
     over = mapping(over, "monte_carlo: over", "{'mass': '0.5:2'}")
     varied = tuple(name for name in over if name in OF_LOOPS)
     if "sample" in options or "loop" in options:

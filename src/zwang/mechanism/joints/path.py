@@ -26,5 +26,6 @@ JOINT = JointKind(
     ),
     rubs=("sliding",),
     symbol="contact",
+    guide="curve",
     example={"equation": "x**2/4 + y**2 - 1"},
 )

@@ -25,5 +25,6 @@ JOINT = JointKind(
     coordinate=ANGLE,
     rubs=("sliding",),
     symbol="contact",
+    guide="floor",
     formats={"urdf": ("planar",)},
 )

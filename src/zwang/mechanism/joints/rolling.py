@@ -74,6 +74,7 @@ JOINT = JointKind(
     ),
     coordinate=ANGLE,
     symbol="contact",
+    guide="floor",
     mark=None,
     example={"radius": 0.5},
 )

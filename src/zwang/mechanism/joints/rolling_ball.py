@@ -28,6 +28,7 @@ JOINT = JointKind(
     ),
     options=(Option(name="radius", meaning="of the ball", unit="m", check=is_positive),),
     symbol="contact",
+    guide="floor",
     mark=None,
     example={"radius": 0.5},
 )
