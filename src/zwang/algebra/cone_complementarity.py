@@ -100,14 +100,10 @@ class CoulombProblem(NamedTuple):
             size = jnp.concatenate([blocks[:n], jnp.repeat(own, (len(self.c) - n) // disks)])
         return 1 / jnp.where(size > self.damping, size, 1.0)
 
-    def residual(self, z: Float[Array, " n"], scale, rho) -> Float[Array, " n"]:
-        """Return the map at z with `scale` times ρ."""
-        return self._mapped(z, scale * rho).F
-
-    def linearized(self, z: Float[Array, " n"], scale, rho) -> tuple:
+    def linearized(self, z: Float[Array, " n"], rho: Float[Array, " n"]) -> tuple:
         """Return the map and an element of its generalized Jacobian."""
-        n, disks, rho = len(self.pushes), len(self.rubs), scale * rho
-        at, eye = self._mapped(z, rho), jnp.eye(len(z))
+        n, disks = len(self.pushes), len(self.rubs)
+        at, eye = self.mapped(z, rho), jnp.eye(len(z))
         moved = rho[:, None] * self.D
         J = jnp.where(at.acts[:, None], moved[:n], eye[:n])
         if len(z) == n:
@@ -121,7 +117,8 @@ class CoulombProblem(NamedTuple):
         J_disks = jnp.where(at.inside[:, None, None], own, out)
         return at.F, jnp.concatenate([J, J_disks.reshape(-1, len(z))])
 
-    def _mapped(self, z: Float[Array, " n"], rho: Float[Array, " n"]) -> _Mapped:
+    def mapped(self, z: Float[Array, " n"], rho: Float[Array, " n"]) -> _Mapped:
+        """Return the map at z."""
         n = len(self.pushes)
         w = self.D @ z + self.c
         ahead = z - rho * w
@@ -229,8 +226,8 @@ def _newton(problem: CoulombProblem, z, scale, rho):
 
     def once(carry):
         turn, _, z, recent, least, best, best_size = carry
-        of_z = lambda x: problem.residual(x, scale, rho)
-        F, J = problem.linearized(z, scale, rho)
+        of_z = lambda x: problem.mapped(x, scale * rho).F
+        F, J = problem.linearized(z, scale * rho)
         step = LU(J + problem.damping * eye).solve(-F)
         sizes = jax.lax.map(lambda part: norm(of_z(z + part * step)), lengths)
         enough = sizes < 0.9 * jnp.max(recent)
@@ -252,11 +249,11 @@ def _newton(problem: CoulombProblem, z, scale, rho):
             jnp.minimum(best_size, jnp.where(finite, size, jnp.inf)),
         )
 
-    size = norm(problem.residual(z, scale, rho))
+    size = norm(problem.mapped(z, scale * rho).F)
     recent = jnp.full(problem.remembered, -jnp.inf).at[-1].set(size)
     start = jnp.asarray(0), size <= ROUND_OFF, z, recent, size, z, size
     best = jax.lax.while_loop(going, once, start)[5]
-    return best, jnp.max(jnp.abs(problem.residual(best, 1.0, rho)), initial=0.0)
+    return best, jnp.max(jnp.abs(problem.mapped(best, rho).F), initial=0.0)
 
 
 _native = program(lambda *parts: solved(CoulombProblem._make(parts)))

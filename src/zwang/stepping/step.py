@@ -139,7 +139,9 @@ def attempt(
     h_next, ceiling = _ahead(integrator.order, p, h, hit, judged, found, decided, tolerances)
     if clear is not None:
         h_next, ceiling = _steered(p, h, clear, decided, h_next, ceiling)
-    stuck = decided.refused & ((h_next <= _resolution(p, tolerances)) | _is_fixed(tolerances))
+    stuck = decided.refused & (
+        (h_next <= _resolution(p, tolerances, SMALLEST)) | _is_fixed(tolerances)
+    )
     result = _result(p, stuck, step, judged, decided, limit)
 
     keep = lambda new, old: jnp.where(decided.kept, new, old)
@@ -264,7 +266,7 @@ def _decided(
     # events are ignored in a step that is refused anyway, because its end may be far off
     crossed = jnp.any(found.crossed)
     good = judged.good if clear is None else judged.good & (clear[0] == jnp.inf)
-    at_event = crossed & good & ((h <= _instant(p, tolerances)) | found.located)
+    at_event = crossed & good & ((h <= _resolution(p, tolerances, ROUND_OFF)) | found.located)
     kept = good & (~crossed | at_event)
     approach = crossed & good & ~at_event
     return _Decided(kept, approach, ~kept & ~approach, at_event)
@@ -277,7 +279,7 @@ def _ahead(order: int, p, h, hit, judged: _Judged, found: Crossed, decided: _Dec
     After a step that was shortened to end on a sample, the next step may be at least as long as the
     step that was intended.
     """
-    resolution, fixed = _instant(p, tolerances), _is_fixed(tolerances)
+    resolution, fixed = _resolution(p, tolerances, ROUND_OFF), _is_fixed(tolerances)
     kept, approach = decided.kept, decided.approach
     limits = tolerances.growth
     growth = step_growth(order, judged.ratio, p.ratio, judged.acceptable, judged.close, limits)
@@ -311,16 +313,12 @@ def _reason(finite, kept, solved, y):
     return jnp.where(solved | ~jnp.all(jnp.isfinite(y)), reason, Result.STEP_TOO_SMALL)
 
 
-def _resolution(p: Progress, tolerances: Tolerances):
-    """Return the shortest step that float64 can resolve at this time."""
-    return SMALLEST * (jnp.abs(p.t) + tolerances.duration)
-
-
-def _instant(p: Progress, tolerances: Tolerances):
-    """Return the longest step at whose end an event counts as located. A gap that closes is deeper
-    than zero there by up to this times its speed.
+def _resolution(p: Progress, tolerances: Tolerances, share: float):
+    """Return a share of the time that float64 represents: `SMALLEST` of it is the shortest step,
+    and `ROUND_OFF` the longest at whose end an event counts as located, where a gap that closes is
+    deeper than zero by up to this length times its speed.
     """
-    return ROUND_OFF * (jnp.abs(p.t) + tolerances.duration)
+    return share * (jnp.abs(p.t) + tolerances.duration)
 
 
 def _is_fixed(tolerances: Tolerances):
