@@ -118,7 +118,7 @@ def build(*, mass, drag, current, radius, distance, speed, approach, rate) -> Ex
             ("buoy", "boat"),
             seen,
             joints=(
-                Mark("buoy", "buoy", "pin", True, ()),
+                Mark("buoy", "buoy", "pin", constraints=()),
                 Mark("boat", "boat", "pin", constraints=()),
             ),
             traces=("boat",),
