@@ -207,7 +207,7 @@ def test_tables_hold_the_same_columns_with_units(run, tmp_path):
     rows = np.loadtxt(io.StringIO(csv_text(run.variables)), delimiter=",", skiprows=1)
     assert table.column_names[:3] == ["time (s)", "q[x] (m)", "q[y] (m)"]
     np.testing.assert_array_equal(np.column_stack(list(table.to_pydict().values())), rows)
-    with pytest.raises(zw.ModelError, match="holds the same table, not a whole run; save the run"):
+    with pytest.raises(zw.ModelError, match="holds a table over time, not a whole run"):
         zw.load(tmp_path / "run.parquet")
 
 

@@ -98,6 +98,7 @@ def test_a_wrong_option_is_refused_in_one_sentence(words, expected, tmp_path):
         (("run", "pendulun"), "did you mean 'pendulum'"),
         (("run", "missing.py"), "there is no file missing.py"),
         (("run", "folder/missing"), "there is no file"),
+        (("run", "four-bar.toml"), "the gallery has four-bar, without an ending"),
         (("run", __file__[:-3] + ".toml"), "there is no file"),
         (("check", "pendulun"), "did you mean"),
         (("list", "nothing-of-this-name"), "zwang list"),

@@ -102,7 +102,10 @@ def locate(model: str) -> Path | None:
     there = model not in ENTRIES and os.path.lexists(path)
     if path.suffix in FILES or is_file(path) or len(path.parts) > 1 or there:
         if not os.path.lexists(path):
-            raise UserError(f"there is no file {shown}.")
+            own = (
+                f"; the gallery has {path.stem}, without an ending" if path.stem in ENTRIES else ""
+            )
+            raise UserError(f"there is no file {shown}{own}.")
         if not is_file(path):
             raise UserError(
                 f"{shown} is no regular file; a folder, a pipe or a device is not read."

@@ -59,8 +59,8 @@ def refuse_unwritable(model: Model) -> None:
     servo = model.servo
     if servo is None:
         return
-    of_state = isinstance(servo, Feedback) and not servo.forces
-    if not (isinstance(servo, Servo) or (isinstance(servo, Feedback) and of_state)):
+    forces = isinstance(servo, Feedback) and servo.forces
+    if forces or not isinstance(servo, Servo | Feedback):
         raise ModelError(
             f"{model.name}: formulas and code need as control law a zw.Servo, or a "
             "zw.servo.Feedback whose function gives u."
@@ -70,7 +70,7 @@ def refuse_unwritable(model: Model) -> None:
             f"{model.name}: code generation does not support limits of actuators; leave limits= "
             "out, and limit u where it is applied."
         )
-    if not of_state and any(c.nonideal is not None for c in model.constraints.members):
+    if isinstance(servo, Servo) and any(c.nonideal is not None for c in model.constraints.members):
         raise ModelError(
             f"{model.name}: a servo together with nonideal constraints has no closed form; u "
             "then depends on its own friction. Drop nonideal= or the servo."

@@ -246,9 +246,9 @@ FORMATS = {
     ".zarr": Format(
         "a Zarr v3 store, with everything", _write_zarr, _read_zarr, ("zarr", "formats")
     ),
-    ".mat": Format("MATLAB, variables and steps", _write_matlab),
+    ".mat": Format("variables and steps for MATLAB", _write_matlab),
     ".csv": Format("a table over time", _write_csv),
-    ".parquet": Format("the same table", _write_parquet, needs=("pyarrow", "formats")),
+    ".parquet": Format("a table over time", _write_parquet, needs=("pyarrow", "formats")),
 }
 """All formats by the ending of their files."""
 
