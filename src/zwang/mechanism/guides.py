@@ -50,10 +50,14 @@ def guides(
     Yields:
         Lines, shape (n, d) [m].
     """
-    size = float(np.max(np.ptp(places, axis=0), initial=0.0)) or 1.0
+    moving = np.asarray(m.geometry.carrier) < len(m.bodies)
+    extent = lambda x: float(np.max(np.ptp(x, axis=0), initial=0.0)) or 1.0
+    # a floor is as large as what moves on it, however far that has come
+    whole, moved = extent(places), extent(places[moving])
     for name in names:
         ends, axes = m.ends(name), axes_of(attitudes[m.ends(name).a])
         at = (places[ends.b] - places[ends.a]) @ axes
+        size = moved if JOINT_KINDS[m.joints[name].kind].guide == "floor" else whole
         for line in _of_joint(m, name, at, size):
             yield places[ends.a] + line @ axes.T
 
