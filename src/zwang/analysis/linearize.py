@@ -257,8 +257,7 @@ def linearize(
         t: time [s].
         params: parameters that differ from the model's.
         inputs: names of parameters, names of velocities (a generalized force along each), an array
-            B of shape (nv, nu) or a function `(q, t, p)` → B, or a control law, such as a
-            `zw.Servo`, for its actuators.
+            B of shape (nv, nu), a function `(q, t, p)` → B, or a `zw.Servo` for its actuators.
         outputs: names of coordinates and velocities, or a function `(q, v, t, p)` → y; all
             coordinates and velocities by default.
 

@@ -261,7 +261,9 @@ class _Shown:
 
     def _guides(self) -> list[np.ndarray]:
         """Slots, curves and floors on which points move."""
-        return [_seen(self.m, x) for x in guides(self.m, self.place, self.attitude, self.kinds)]
+        # earlier floors, each around its point, would cover each other
+        names = [n for n, x in self.kinds.items() if x.guide != "floor" or self.shade == 1.0]
+        return [_seen(self.m, x) for x in guides(self.m, self.place, self.attitude, names)]
 
     def _strands(self) -> list[np.ndarray]:
         belts = [

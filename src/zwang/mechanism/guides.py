@@ -13,15 +13,15 @@ from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import SLIDE, X, Y
 
-MARGIN = 0.2
+OVERHANG = 0.2
 """Length by which a straight guide exceeds its points, relative to the size of the mechanism."""
-STEPS = 40
+PER_SIZE = 40
 """Number of steps of a curve over the size of the mechanism."""
-OPEN, CLOSED = 0.6, 2.5
+OPEN_REACH, LOOP_REACH = 0.6, 2.5
 """Distances from its point, relative to the size, to which an open curve is drawn and a closed one
 is looked for.
 """
-FLOOR = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0]])
+SQUARE = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0]])
 
 
 def axes_of(attitude: np.ndarray) -> np.ndarray:
@@ -50,10 +50,14 @@ def guides(
     Yields:
         Lines, shape (n, d) [m].
     """
-    size = float(np.max(np.ptp(places, axis=0), initial=0.0)) or 1.0
+    moving = np.asarray(m.geometry.carrier) < len(m.bodies)
+    extent = lambda x: float(np.max(np.ptp(x, axis=0), initial=0.0)) or 1.0
+    # a floor is as large as what moves on it, however far that has come
+    whole, moved = extent(places), extent(places[moving])
     for name in names:
         ends, axes = m.ends(name), axes_of(attitudes[m.ends(name).a])
         at = (places[ends.b] - places[ends.a]) @ axes
+        size = moved if JOINT_KINDS[m.joints[name].kind].guide == "floor" else whole
         for line in _of_joint(m, name, at, size):
             yield places[ends.a] + line @ axes.T
 
@@ -67,7 +71,7 @@ def _of_joint(m: Mechanism, name: str, at: np.ndarray, size: float) -> list[np.n
         formula = Expression(str(getattr(m.joints[name], kind.formulas[0].name)), joints.tables)
         return _sections(formula, known, at, size)
     if kind.guide == "floor" and m.d == 3:
-        return [np.pad(at[:2] + 0.4 * size * FLOOR, ((0, 0), (0, 1)))]
+        return [np.pad(at[:2] + 0.4 * size * SQUARE, ((0, 0), (0, 1)))]
     if kind.guide == "floor":
         return [_straight(np.zeros(2), 0, at[0], size)]
     slides = {SLIDE: 0 if m.d == 2 else 2, X: 0, Y: 1}
@@ -84,7 +88,7 @@ def _of_joint(m: Mechanism, name: str, at: np.ndarray, size: float) -> list[np.n
 def _straight(base: np.ndarray, i: int, to: float, size: float) -> np.ndarray:
     """A line through `base` along axis i, beyond 0 and `to`."""
     line = np.stack([base, base])
-    line[:, i] = min(0.0, to) - MARGIN * size, max(0.0, to) + MARGIN * size
+    line[:, i] = min(0.0, to) - OVERHANG * size, max(0.0, to) + OVERHANG * size
     return line
 
 
@@ -117,10 +121,10 @@ def _zeros(value: Callable, at: np.ndarray, size: float) -> np.ndarray:
     A closed curve is drawn as a whole, another one near the point. It ends where its gradient
     vanishes.
     """
-    step, halves = size / STEPS, []
+    step, halves = size / PER_SIZE, []
     for sense in (1.0, -1.0):
         x, line = at, [at]
-        for i in range(8 * STEPS):
+        for i in range(8 * PER_SIZE):
             slope = _gradient(value, x, size)
             if not np.linalg.norm(slope) > 0:
                 break
@@ -128,12 +132,12 @@ def _zeros(value: Callable, at: np.ndarray, size: float) -> np.ndarray:
             slope = _gradient(value, x, size)
             x = x - value(x) * slope / (slope @ slope) if slope @ slope > 0 else x
             jumped = not np.linalg.norm(x - line[-1]) < 2 * step
-            if jumped or np.linalg.norm(x - at) > CLOSED * size:
+            if jumped or np.linalg.norm(x - at) > LOOP_REACH * size:
                 break
             if i > 1 and np.linalg.norm(x - at) < step:
                 return np.array([*line, at])
             line.append(x)
-        halves.append([x for x in line if np.linalg.norm(x - at) < OPEN * size])
+        halves.append([x for x in line if np.linalg.norm(x - at) < OPEN_REACH * size])
     return np.array([*halves[1][:0:-1], *halves[0]])
 
 
