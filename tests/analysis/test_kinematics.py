@@ -69,6 +69,30 @@ def test_dead_points_are_where_crank_and_coupler_are_in_line(turn):
     assert np.allclose(found, sorted([stretched, folded]), atol=1e-10)
 
 
+def test_the_advantage_over_a_slide_has_a_unit_and_a_curve(tmp_path):
+    linkage = read(FOLDER / "slider-crank.toml")
+    # a crank of 1 cm: the least value is 93 rad/m
+    short = linkage.params | {"parameters": {"crank": 0.01}}
+    found = zw.analysis.kinematics(
+        linkage, "shaft", (0.3, 2.8), params=short, samples=9, output="cylinder"
+    )
+    panel = next(x for x in found.plot().panels if x.ylabel.startswith("advantage"))
+    assert panel.ylabel == "advantage [rad/m]" and np.isfinite(panel.curves[0].y).all()
+    heading = found.save(tmp_path / "found.csv").read_text().partition("\n")[0]
+    assert "mechanical_advantage[cylinder] (rad/m)" in heading
+
+
+@pytest.mark.parametrize(
+    ("link", "fault"),
+    [("cylinder", "cylinder is in m, expected an angle"), ("wrist", "between rod and piston")],
+)
+def test_a_transmission_angle_between_other_quantities_is_refused(link, fault):
+    subject = subject_of(read(FOLDER / "slider-crank.toml"), None, None, "kinematics")
+    with pytest.raises(zw.ModelError, match=fault):
+        subject.angle(link, "kinematics: transmission")
+    assert subject.angle("shaft", "kinematics: transmission").unit == "rad"
+
+
 @pytest.fixture(scope="module")
 def hinged() -> zw.Model:
     """A body in space on a hinge along z, half a meter from its center."""

@@ -3,6 +3,9 @@
 import pytest
 import xarray as xr
 
+from zwang.cli.analyses.design import links
+from zwang.cli.failure import UserError
+
 from .command_line import PENDULUM, write, zwang
 
 ARM = """
@@ -134,3 +137,13 @@ def test_a_quick_return_is_designed():
         *("--vary", "crank=0.05:0.3", "--time-ratio", "guide=2"),
     )
     assert answer.code == 0 and "the same, every step certified" in answer.out, answer.err
+
+
+@pytest.mark.parametrize(("text", "least"), [("a,b,0.5", 0.5), ("a,b,90deg", 1.5707963267948966)])
+def test_the_least_transmission_angle_may_be_typed_in_degrees(text, least):
+    assert links(text) == (("a", "b"), least)
+
+
+def test_a_least_transmission_angle_in_another_unit_is_refused():
+    with pytest.raises(UserError, match="'a,b,40mm', expected two angles .*,40deg"):
+        links("a,b,40mm")

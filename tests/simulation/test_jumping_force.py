@@ -34,6 +34,12 @@ def test_a_steep_force_does_not_jump():
     assert jumping_force(dynamics, np.array([0.5, 0.5 + 1e-9]), y) == ""
 
 
+def test_a_force_that_is_round_off_of_another_does_not_jump():
+    dynamics = friction(lambda v: 1e-17 * jnp.sign(v)).dynamics()
+    y = np.array([[0.25, 0.0, 1e-9, 0.0], [0.25, 0.0, -1e-9, 0.0]])
+    assert jumping_force(dynamics, np.array([0.5, 0.5 + 1e-9]), y) == ""
+
+
 def test_a_state_that_stands_still_has_no_jump():
     y = np.zeros((2, 4))
     assert jumping_force(friction(jnp.sign).dynamics(), np.zeros(2), y) == ""

@@ -198,6 +198,8 @@ def design(
             "from one that does, or take a shorter range."
         )
     subject = subject_of(model, q, params, "design")
+    for link in (x for limit in limits for x in getattr(limit, "links", ())):
+        subject.angle(link, "design: TransmissionAngle")
     variables = variables_of(model, subject.model, params, vary)
     problem = DesignProblem(subject, before, variables, costs, limits, float(rate))
     first = problem.at(variables.start)

@@ -202,7 +202,7 @@ class TransmissionAngle(AbstractLimit):
     """A lower bound of the angle between two links, folded into [0, π/2], at all samples [rad].
 
     Attributes:
-        links: names of two angles, of coupler and output link.
+        links: names of two angles, of coupler and output link, as in `zw.analysis.kinematics`.
         least: the lower bound [rad].
     """
 

@@ -72,7 +72,8 @@ def kinematics(
         output: names or functions for which rates, mechanical advantage and dead points are
             computed.
         transmission: two angles, of coupler and output link, whose difference folded into [0, π/2]
-            is the transmission angle.
+            is the transmission angle; where the output slides along its x axis, this is the
+            pressure angle, the transmission angle is the rest to π/2.
         trace: points whose paths (coupler curves) are computed: "body.point" of a mechanism, a
             body, or functions.
         at_limit: "stop", or "follow" the branch while the input turns back.
@@ -336,7 +337,7 @@ def _transmission(subject: Subject, dynamics: Dynamics, path: Path, given) -> np
             "kinematics: transmission is expected to be two angles, of the coupler and of the "
             'output link, such as ("coupler.angle", "rocker.angle").'
         )
-    angles = [subject.quantity(x, "kinematics: transmission") for x in pair]
+    angles = [subject.angle(x, "kinematics: transmission") for x in pair]
     q, still = np.array(path.q), np.zeros((len(path.q), dynamics.system.nv))
     first, second = (quantity_rates(x, dynamics, q, still, still, path.t)[0] for x in angles)
     # the angle between lines, not vectors, and therefore in [0, π/2]

@@ -36,6 +36,7 @@ from zwang.inputs.text import unit_of_rate
 from zwang.plots import Curve as Line
 from zwang.plots import Mark, Panel, Picture
 from zwang.plots.script import opens_in_scripts
+from zwang.simulation.results.units import SEE
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -137,6 +138,11 @@ class Kinematics(AbstractResult):
         with np.errstate(divide="ignore"):
             return {x.name: self.rate / x.rate for x in self.outputs if x.rate.ndim == 1}
 
+    def _advantage_unit(self, output: Trace) -> str:
+        """The unit of an output's mechanical advantage, such as "rad/m" of a slider-crank."""
+        own, other = self.input_unit, output.unit
+        return "1" if own == other else f"{own}/{other}" if own and other else ""
+
     @cached_property
     def _here(self) -> Dynamics:
         """The dynamics at the parameters of this result."""
@@ -223,7 +229,10 @@ class Kinematics(AbstractResult):
                 columns = np.column_stack([getattr(x, what) for x in plain])
                 data["output_value" if what == "value" else name] = (("sample", "output"), columns)
             columns = np.column_stack([advantage[x.name] for x in plain])
-            data["mechanical_advantage"] = (("sample", "output"), columns)
+            about = {"units": SEE + "advantage_unit"}
+            data["mechanical_advantage"] = (("sample", "output"), columns, about)
+            units = [self._advantage_unit(x) for x in plain]
+            coords["advantage_unit"] = ("output", units)
         if self.transmission is not None:
             data["transmission_angle"] = ("sample", self.transmission, {"units": "rad"})
         for x in self.traces:
@@ -264,9 +273,11 @@ class Kinematics(AbstractResult):
                 label = with_unit("its rate", per_second(x.unit))
                 panels.append(Panel([Line(self.input, x.rate)], label))
                 advantage = self.mechanical_advantage[x.name]
-                # infinite at dead points; the picture has a gap beyond 20
-                clipped = np.where(np.abs(advantage) <= 20.0, advantage, np.nan)
-                panels.append(Panel([Line(self.input, clipped)], "advantage [1]"))
+                # infinite at dead points; the picture has a gap beyond ten times the least value
+                size = np.abs(advantage)
+                clipped = np.where(size <= 10.0 * size.min(), advantage, np.nan)
+                unit = self._advantage_unit(x)
+                panels.append(Panel([Line(self.input, clipped)], with_unit("advantage", unit)))
         else:
             for unit in dict.fromkeys(system.units):
                 own = [i for i, u in enumerate(system.units) if u == unit][:12]  # 12 a panel

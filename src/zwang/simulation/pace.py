@@ -15,7 +15,7 @@ from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import host_state
 from zwang.errors import Result
 from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
-from zwang.thresholds import MARGIN
+from zwang.thresholds import MARGIN, ROUND_OFF
 
 FOLLOWED = 0.01
 """Steps follow a gain if its error decays by this exponent or more within one step, and follow a
@@ -258,7 +258,8 @@ def jumping_force(dynamics: Dynamics, t: np.ndarray, y: np.ndarray) -> str:
             high, after = middle, between
         else:
             low, before = middle, between
-    if not MARGIN * np.abs(after[i] - before[i]) > size[i]:
+    # a force that is round-off of others changes by as much as itself
+    if not MARGIN * np.abs(after[i] - before[i]) > max(size[i], ROUND_OFF * np.max(size)):
         return ""
     return (
         f"the force along {system.velocities[i]!r} jumps there from {before[i]:.3g} to "

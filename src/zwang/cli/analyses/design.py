@@ -21,6 +21,8 @@ from zwang.cli.analysis import (
 )
 from zwang.cli.failure import UserError
 from zwang.cli.model_options import ModelName, Settings
+from zwang.cli.quantities import Typed
+from zwang.errors import ModelError
 from zwang.thresholds import ALL_BUT_ZERO
 
 
@@ -43,7 +45,7 @@ def command(
     torque: Annotated[bool, typer.Option("--torque", help="Little driving torque.")] = False,
     transmission: Annotated[
         str | None,
-        typer.Option(metavar="A,B,LEAST", help="Least angle \\[rad] between two links."),
+        typer.Option(metavar="A,B,LEAST", help="Least angle between two links, such as a,b,40deg."),
     ] = None,
     stroke: Annotated[
         list[str] | None,
@@ -78,7 +80,7 @@ def command(
     targets += [DrivingEffort()] if torque else []
     targets += [Stroke(x, *pair) for x, pair in ranges(stroke or [], "--stroke").items()]
     if transmission is not None:
-        targets.append(TransmissionAngle(*_links(transmission)))
+        targets.append(TransmissionAngle(*links(transmission)))
     subject, options = subject_of(model, set_)
     outputs = tuple(x.output for x in targets if isinstance(x, (TimeRatio, Stroke)))
     found = design(
@@ -98,13 +100,18 @@ def command(
     return 0 if found.converged and kept else 3
 
 
-def _links(text: str) -> tuple[tuple[str, str], float]:
+def links(text: str) -> tuple[tuple[str, str], float]:
+    """Parse `A,B,LEAST`: the names of two angles and the least angle between them [rad].
+
+    Raises:
+        UserError: for text of another form.
+    """
     parts = text.split(",")
     try:
-        first, second, least = parts[0], parts[1], float(parts[2])
-    except (IndexError, ValueError):
+        first, second, least = parts[0], parts[1], float(Typed.of(parts[2], "rad"))
+    except (IndexError, ValueError, ModelError):
         raise UserError(
             f"--transmission is {text!r:.80}, expected two angles and the least angle between "
-            "them, such as coupler.angle,rocker.angle,0.7"
+            "them, such as coupler.angle,rocker.angle,40deg"
         ) from None
     return (first, second), least
