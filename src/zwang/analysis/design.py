@@ -199,7 +199,7 @@ def design(
         )
     subject = subject_of(model, q, params, "design")
     for link in (x for limit in limits for x in getattr(limit, "links", ())):
-        subject.angle(link, "design: TransmissionAngle")
+        subject.quantity(link, "design: TransmissionAngle", link=True)
     variables = variables_of(model, subject.model, params, vary)
     problem = DesignProblem(subject, before, variables, costs, limits, float(rate))
     first = problem.at(variables.start)

@@ -138,11 +138,6 @@ class Kinematics(AbstractResult):
         with np.errstate(divide="ignore"):
             return {x.name: self.rate / x.rate for x in self.outputs if x.rate.ndim == 1}
 
-    def _advantage_unit(self, output: Trace) -> str:
-        """The unit of an output's mechanical advantage, such as "rad/m" of a slider-crank."""
-        own, other = self.input_unit, output.unit
-        return "1" if own == other else f"{own}/{other}" if own and other else ""
-
     @cached_property
     def _here(self) -> Dynamics:
         """The dynamics at the parameters of this result."""
@@ -231,8 +226,12 @@ class Kinematics(AbstractResult):
             columns = np.column_stack([advantage[x.name] for x in plain])
             about = {"units": SEE + "advantage_unit"}
             data["mechanical_advantage"] = (("sample", "output"), columns, about)
-            units = [self._advantage_unit(x) for x in plain]
-            coords["advantage_unit"] = ("output", units)
+            own = self.input_unit
+            units = [f"{own}/{x.unit}" if own and x.unit else "" for x in plain]
+            coords["advantage_unit"] = (
+                "output",
+                ["1" if u == f"{own}/{own}" else u for u in units],
+            )
         if self.transmission is not None:
             data["transmission_angle"] = ("sample", self.transmission, {"units": "rad"})
         for x in self.traces:
@@ -276,7 +275,7 @@ class Kinematics(AbstractResult):
                 # infinite at dead points; the picture has a gap beyond ten times the least value
                 size = np.abs(advantage)
                 clipped = np.where(size <= 10.0 * size.min(), advantage, np.nan)
-                unit = self._advantage_unit(x)
+                unit = str(self.dataset["advantage_unit"].sel(output=x.name).values)
                 panels.append(Panel([Line(self.input, clipped)], with_unit("advantage", unit)))
         else:
             for unit in dict.fromkeys(system.units):

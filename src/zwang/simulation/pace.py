@@ -15,7 +15,7 @@ from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import host_state
 from zwang.errors import Result
 from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
-from zwang.thresholds import MARGIN, ROUND_OFF
+from zwang.thresholds import MARGIN
 
 FOLLOWED = 0.01
 """Steps follow a gain if its error decays by this exponent or more within one step, and follow a
@@ -259,7 +259,8 @@ def jumping_force(dynamics: Dynamics, t: np.ndarray, y: np.ndarray) -> str:
         else:
             low, before = middle, between
     # a force that is round-off of others changes by as much as itself
-    if not MARGIN * np.abs(after[i] - before[i]) > max(size[i], ROUND_OFF * np.max(size)):
+    jump = np.abs(after[i] - before[i])
+    if not MARGIN * jump > size[i] or jump < np.spacing(np.max(size)):
         return ""
     return (
         f"the force along {system.velocities[i]!r} jumps there from {before[i]:.3g} to "
