@@ -271,7 +271,8 @@ def frictional(
         pushes: number of normal forces, which are the first entries of z.
         disks: the disks of the other entries.
     """
-    n, k = _room(pushes), _room(len(disks))
+    # One program serves four numbers of forces: those added have a unit row each, and are zero.
+    n, k = (-(-count // 4) * 4 for count in (pushes, len(disks)))
     wide = max((len(x.rows) for x in disks), default=0)
     places = np.arange(len(c))
     for i, x in enumerate(disks):
@@ -286,12 +287,3 @@ def frictional(
     acts = np.arange(n) < pushes, np.arange(k) < len(disks)
     z, found = _native(whole, left, *acts, share, fixed)
     return np.asarray(z)[places] if found else None
-
-
-def _room(count: int) -> int:
-    """Return the number of forces for which a problem with `count` of them is compiled, so that few
-    programs serve all problems: the added forces have a unit row each, and are zero.
-    """
-    if count > 64:
-        return -(-count // 64) * 64
-    return max(4, 1 << (count - 1).bit_length()) if count else 0

@@ -16,7 +16,7 @@ from zwang.inputs.tracing import called
 from zwang.simulation.results.presentation import presentation_of_model
 
 if TYPE_CHECKING:
-    from zwang.mechanism import Mechanism, Reaction
+    from zwang.mechanism import Reaction
 
 REDUCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "final": lambda x: x[:, -1],
@@ -121,8 +121,7 @@ def _named(model: Model, text: str, name: str) -> Output:
         return Output(name, system.units[entry], entry, reduction)
     if what in rates:
         return Output(name, system.velocity_units[rates[what]], system.nq + rates[what], reduction)
-    mechanism = presentation_of_model(model).mechanism
-    transmitted = {} if mechanism is None else _transmitted(mechanism)
+    transmitted = _transmitted(presentation_of_model(model).mechanism)
     if what in transmitted:
         joint, _, size = what.rpartition(".")
         return Output(name, transmitted[what], -1, reduction, transmitted=(joint, size))
@@ -131,10 +130,13 @@ def _named(model: Model, text: str, name: str) -> Output:
     raise ModelError(f"output {text!r} names no coordinate{or_joint}{did_you_mean(what, known)}")
 
 
-def _transmitted(mechanism: Mechanism) -> dict[str, str]:
+def _transmitted(mechanism: object) -> dict[str, str]:
     """Units of the loads that joints and drives of a mechanism transmit, by name."""
+    from zwang.mechanism import Mechanism
     from zwang.mechanism.reactions import transmitting
 
+    if not isinstance(mechanism, Mechanism):
+        return {}
     parts = transmitting(mechanism)
     found = {f"{part}.{what}": unit for part in parts for what, unit in SIZES.items()}
     return found | {f"{part}.effort": unit for part, unit in parts.items() if unit}

@@ -34,7 +34,6 @@ from zwang.study.outputs import Output
 if TYPE_CHECKING:
     import pyarrow
 
-    from zwang.mechanism import Mechanism
     from zwang.simulation.results import Run
 
 REFUSED = "REFUSED"
@@ -84,7 +83,7 @@ class Plan:
     sampling: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     said_units: Mapping[str, str] = dataclasses.field(default_factory=dict)
     first: int = 0
-    mechanism: Mechanism | None = None
+    mechanism: object = None
 
     @property
     def cases(self) -> int:
@@ -304,9 +303,10 @@ class Plan:
                     found = x.of(batch.t, batch.q[:k][ended], batch.v[:k][ended])
                     numbers[x.name][made[ended]] = found
             for i in np.flatnonzero(ended).tolist() if forces else ():
+                from zwang.mechanism import Mechanism
                 from zwang.mechanism.reactions import reactions
 
-                assert self.mechanism is not None
+                assert isinstance(self.mechanism, Mechanism)
                 transmitted = reactions(self.mechanism, runs[i])
                 for x in forces:
                     numbers[x.name][made[i]] = x.of_reactions(transmitted)

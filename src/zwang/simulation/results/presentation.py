@@ -44,7 +44,7 @@ class Presentation:
     reactions: Callable | None = None
     settings: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
     derivation: Any = None
-    mechanism: Any = None
+    mechanism: object = None
 
     def __repr__(self) -> str:
         return present("text_of_presentation", self)

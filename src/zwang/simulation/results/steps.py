@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -45,7 +44,7 @@ class Steps:
         entries = f"y of {self.y.shape[1]} entries"
         return f"Steps({len(self.t)} states, {span}, {entries}; .t, .y, .violation, .residual)"
 
-    def limit(self, attrs: Mapping[str, Any]) -> str:
+    def limit(self, attrs: Mapping[str, object]) -> str:
         """Return a remark where samples instead of the tolerance determine the steps of a run with
         these attributes; empty otherwise.
         """
