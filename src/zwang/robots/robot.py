@@ -348,8 +348,9 @@ class Robot:
                 f"{self.name}: driven has control= and servo=, expected one of them: a model has "
                 "one control law."
             )
-        if hasattr(control, "feedback"):
-            control = control.feedback()
+        regulator: Any = control
+        if hasattr(regulator, "feedback"):
+            control = regulator.feedback()
         if isinstance(control, AbstractControlLaw):
             servo = control
         elif control is not None:

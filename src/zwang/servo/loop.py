@@ -154,7 +154,9 @@ class Loop(AbstractLoop):
         # without noise nothing is drawn, because native code has no rule for random keys
         noise = None
         if np.any(self.noise_q > 0) or np.any(self.noise_v > 0):
-            noise = host_array([np.broadcast_to(x, nv) for x in (self.noise_q, self.noise_v)])
+            noise = host_array(
+                np.stack([np.broadcast_to(x, nv) for x in (self.noise_q, self.noise_v)])
+            )
         sampler = Sampler(
             law=law,
             believed=believed,
