@@ -134,6 +134,14 @@ def test_members_are_computed_by_xla_in_blocks_of_one_program(compiled, monkeypa
     assert len(compiled) == 2
 
 
+def test_floats_of_python_are_arguments_of_a_program():
+    traced = []
+    slope = zw.program(jax.grad(lambda x: traced.append(x) or jnp.sin(x)))
+    for x in (0.3, 0.7):
+        np.testing.assert_allclose(slope(x), np.cos(x), rtol=1e-15)
+    assert len(traced) == 1
+
+
 def test_truth_values_are_arguments_of_a_program():
     """Which rows are on changes along a run; integers say where entries belong."""
     (on, which), _ = with_structure((np.array([True, False]), np.array([0, 2])))

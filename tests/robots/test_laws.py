@@ -51,7 +51,10 @@ def test_a_file_without_actuators_is_driven_at_its_joints(arm):
     assert arm.actuators == () and arm.motors == ("shoulder", "elbow")
     held = arm.driven(lambda q, v, t, p: arm.tree.bias(q, v, p))
     np.testing.assert_allclose(zw.motion(held, Q, V).acceleration, 0.0, atol=1e-13)
-    with pytest.raises(ModelError, match=r"expected \(2,\), a number for each joint \(shoulder"):
+    assert held.servo.names(2) == ("shoulder", "elbow")  # a run records its torques
+    with pytest.raises(ModelError, match="control= and servo=, expected one of them"):
+        arm.driven(lambda q, v, t, p: [1.0, 1.0], servo=arm.law("gravity compensation"))
+    with pytest.raises(ModelError, match=r"expected \(2,\), a number for each actuator \(shoulder"):
         arm.driven(lambda q, v, t, p: [1.0])
     with pytest.raises(
         ModelError, match=r"control takes \(q, v, t\), expected a function \(q, v, t, p"
@@ -120,3 +123,12 @@ def test_laws_say_what_they_lack(arm):
     ):
         with pytest.raises(ModelError, match=said):
             arm.law(name, **numbers)
+
+
+def test_a_regulator_drives_a_robot_in_a_loop(arm):
+    down = [np.pi / 2, 0.0]
+    linear = zw.analysis.linearize(arm.model, down, inputs=["shoulder", "elbow"])
+    model = arm.driven(zw.analysis.lqr(linear, Q=10.0, R=0.1))
+    loop = zw.Loop(sample_time=0.02, delay=0.02)
+    run = zw.simulate(model, [1.7, -0.1], [0.0, 0.0], duration=6.0, samples=3, loop=loop)
+    np.testing.assert_allclose(run.q[-1], down, atol=1e-2)

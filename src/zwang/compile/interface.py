@@ -50,10 +50,11 @@ R = TypeVar("R")
 def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P, R]:
     """Compile a function of pytrees as zwang's own programs are compiled.
 
-    Arrays are traced; every other leaf is part of the program. On a CPU the program becomes native
-    code, to which `keep_programs` applies; its results are NumPy arrays. If native code does not
-    support a primitive (a callback, random numbers), XLA compiles the program, as it compiles all
-    programs with `ZWANG_ENGINE=xla`. Under `jit`, `vmap` and `grad` the function itself is called.
+    Arrays, and floats in tuples, lists and dictionaries, are traced; every other leaf is part of
+    the program. On a CPU the program becomes native code, to which `keep_programs` applies; its
+    results are NumPy arrays. If native code does not support a primitive (a callback, random
+    numbers), XLA compiles the program, as it compiles all programs with `ZWANG_ENGINE=xla`. Under
+    `jit`, `vmap` and `grad` the function itself is called.
 
     Args:
         function: the function to compile.
@@ -115,6 +116,10 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
 def _leaves(arguments: PyTree, structure: bool) -> tuple[list, Any, list]:
     """Flatten arguments for the lookup of their program; returns leaves, structure and arrays."""
     fixed = structure and is_native_wanted()
+    if not structure:  # numbers of the caller; floats within objects are their settings
+        number = lambda x: np.asarray(x) if type(x) is float else x
+        inner = lambda x: not isinstance(x, (tuple, list, dict))
+        arguments = jax.tree_util.tree_map(number, arguments, is_leaf=inner)
     leaves, tree = (with_structure if fixed else jax.tree_util.tree_flatten)(arguments)
     return leaves, tree, [x for x in leaves if is_array(x)]
 

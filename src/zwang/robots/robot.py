@@ -10,7 +10,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
@@ -24,10 +23,9 @@ from zwang.equations.constraint import AbstractConstraint, Holonomic
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.files.reading import file_name, shown_path
-from zwang.inputs.arguments import flag, number, optional_function
+from zwang.inputs.arguments import flag, function, number
 from zwang.inputs.arrays import vector
 from zwang.inputs.call import misfits_named
-from zwang.inputs.tracing import returned
 from zwang.mechanism.loop_rows import PARALLEL, decided
 from zwang.objects.display import present
 from zwang.robots.configuration import configured
@@ -45,6 +43,7 @@ from zwang.robots.loop_constraints import (
 from zwang.robots.loop_forces import LoopForces, joint_springs
 from zwang.robots.motors import PointTask, free_motors
 from zwang.robots.text import parsed
+from zwang.servo.feedback import Feedback
 from zwang.servo.laws import law
 from zwang.simulation.results.presentation import keep_presentation
 from zwang.simulation.results.units import force_unit
@@ -177,8 +176,7 @@ class Robot:
         exact = exact_loops(description, bare)
         self.description = description = exact.description
         self._others = LoopForces(description, bare)
-        # without control: everything below refers to its numbers and names
-        self.tree = self._tree(None)
+        self.tree = self._tree()
         chains = [chain_of(self.tree, name, loop) for name, loop in description.loops.items()]
         self._rows = decided(chains, description.parallel)
         self.warnings = (*self._rows.locked, *exact.locked)
@@ -225,26 +223,13 @@ class Robot:
                 B[self.tree.velocity(joint), i] = gear
         return B
 
-    def _tree(self, control: Callable | None) -> BodyTree:
+    def _tree(self) -> BodyTree:
         made, others = self.description, self._others
         dampers = others.force if others.damped else None
 
         def force(q, v, t, p):
             damped = -p["damping"] * v
-            damped = damped if dampers is None else damped + dampers(q, v, t, p)
-            return damped if control is None else damped + p["actuation"] @ applied(q, v, t, p)
-
-        def applied(q, v, t, p):
-            assert control is not None
-            u = returned(control(q, v, t, p), "control(q, v, t, p)", integers=True, lists=True)
-            u = jnp.atleast_1d(jnp.asarray(u, jnp.float64))
-            if u.shape != (len(self.motors),):
-                what = "actuator" if self.actuators else "joint"
-                raise ModelError(
-                    f"{self.name}: control(q, v, t, p) returns shape {u.shape}, expected "
-                    f"({len(self.motors)},), a number for each {what} ({', '.join(self.motors)})."
-                )
-            return u
+            return damped if dampers is None else damped + dampers(q, v, t, p)
 
         def potential(q, t, p):
             return joint_springs(q, t, p) + others.energy(q, t, p)
@@ -292,15 +277,19 @@ class Robot:
         """
         task: dict[str, Any] = {"target": target}
         if body is not None:
-            function = PointTask(self.tree, int(entry(self.tree._index, body)), offset, target)
-            task = {"task": Holonomic(function, name=body, unit="m")}
-        system = self.model.system
+            phi = PointTask(self.tree, int(entry(self.tree._index, body)), offset, target)
+            task = {"task": Holonomic(phi, name=body, unit="m")}
+        return law(name, self.model, _motors, **task, **{**self._labels, **numbers})
+
+    @cached_property
+    def _labels(self) -> dict[str, Any]:
+        """Names and units of the motors."""
+        system = self.tree.system
         units = [
             force_unit(system.velocity_units[i], system.energy_unit)
             for i in np.argmax(np.abs(self.actuation_matrix), axis=0)
         ]
-        options = {"actuators": self.motors, "actuator_units": units, **numbers}
-        return law(name, self.model, _motors, **task, **options)
+        return {"actuators": self.motors, "actuator_units": units}
 
     # --- constraints
 
@@ -348,19 +337,30 @@ class Robot:
         """The robot with a control of its actuators, and more constraints or parameters.
 
         Args:
-            control: `(q, v, t, p)` → u, shape (nu,), forces of the `motors` [N, N·m], or a control
-                law such as `law` makes; none by default.
+            control: `(q, v, t, p)` → u, shape (nu,), forces of the `motors` [N, N·m], a control
+                law such as `law` makes, or a regulator of `zw.analysis.lqr`; none by default.
             constraints: in addition to its own.
             params: more parameters, by name.
-            servo: as in `zw.Model`.
+            servo: as in `zw.Model`, in place of `control`.
         """
-        if servo is None and isinstance(control, AbstractControlLaw):
-            control, servo = None, control
-        law = optional_function(control, "driven: control", "(q, v, t, p) → u")
+        if control is not None and servo is not None:
+            raise ModelError(
+                f"{self.name}: driven has control= and servo=, expected one of them: a model has "
+                "one control law."
+            )
+        regulator: Any = control
+        if hasattr(regulator, "feedback"):
+            control = regulator.feedback()
+        if isinstance(control, AbstractControlLaw):
+            servo = control
+        elif control is not None:
+            # a law and no force, so that runs record its torques and `zw.Loop` samples them
+            given = function(control, "driven: control", "(q, v, t, p) → u")
+            servo = Feedback(given, _motors, **self._labels, name="driven: control")
         asked = self.description.letting_go
         loose = [] if asked is None else loose_constraints(self.description, self.tree, asked)
         made = Model(
-            self._tree(law).system,
+            self.tree.system,
             [*self.constraints, *loose, *constraints],
             {**self.params, **(params or {})},
             servo=servo,

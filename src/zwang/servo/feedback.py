@@ -100,7 +100,9 @@ class Feedback(AbstractActuated):
         given = outcome(self._given, "function(q, v, t, p)", *system.shapes, passive.p).shape
         size = system.nv if self.forces else nu
         if given != (size,):
-            what = "the force on each velocity" if self.forces else "a number for each actuator"
+            names = ", ".join(self.names(nu))
+            each = f"a number for each actuator ({names})"
+            what = "the force on each velocity" if self.forces else each
             raise ModelError(
                 f"{self.name}: function(q, v, t, p) returns shape {given}, expected ({size},), "
                 f"{what}."

@@ -4,7 +4,7 @@ controller.
 At the instants t_k = t₀ + k T the controller measures q and v with noise and computes u_k with its
 own model. u_k acts from t_k + delay until the next control does. All this is part of one compiled
 program of the run: sample time, delay, noise, seed and parameters are arrays, and other values of
-them need no new compilation.
+them need no new compilation. A loop with noise is another program than a loop without.
 """
 
 from __future__ import annotations
@@ -151,7 +151,12 @@ class Loop(AbstractLoop):
             law.refuse_continuous()
             return dataclasses.replace(plant, law=Believing(law, believed)), None
         nu = law.checked(plant.passive)
-        noise = [host_array(np.broadcast_to(x, nv)) for x in (self.noise_q, self.noise_v)]
+        # without noise nothing is drawn, because native code has no rule for random keys
+        noise = None
+        if np.any(self.noise_q > 0) or np.any(self.noise_v > 0):
+            noise = host_array(
+                np.stack([np.broadcast_to(x, nv) for x in (self.noise_q, self.noise_v)])
+            )
         sampler = Sampler(
             law=law,
             believed=believed,
@@ -159,8 +164,7 @@ class Loop(AbstractLoop):
             t0=host_array(float(t0)),
             sample_time=host_array(float(self.sample_time)),
             delay=host_array(float(self.delay)),
-            noise_q=noise[0],
-            noise_v=noise[1],
+            noise=noise,
             seed=host_array(self.seed, int),
             observer=self.observer,
             p=plant.p,
@@ -309,8 +313,7 @@ class Sampler(AbstractSampler):
     t0: Float[Array, ""]
     sample_time: Float[Array, ""]
     delay: Float[Array, ""]
-    noise_q: Float[Array, " nv"]
-    noise_v: Float[Array, " nv"]
+    noise: Float[Array, "2 nv"] | None
     seed: Int[Array, ""]
     observer: AbstractObserver | None
     p: PyTree
@@ -359,35 +362,32 @@ class Sampler(AbstractSampler):
 
     def _sampled(self, s: State, m: ControllerState) -> ControllerState:
         """The controller state after a measurement and the computation of a control."""
-        believed = self.believed
-        # the key is folded with the index of the sample, so that the noise does not depend on the
-        # steps of the integrator
-        key = jax.random.fold_in(jax.random.key(self.seed), m.k)
-        if self.observer is None:
-            noise, estimate = jax.random.normal(key, (2, len(s.v))), None
+        believed, measured, estimate = self.believed, s, None
+        if self.observer is not None:
+            estimate = self._estimated(self.observer, s, m)
+            measured = State(estimate.state.q, estimate.state.v, s.t)
+            believed = self.observer.believed(believed, estimate)
+        elif self.noise is not None:
             system = believed.system
             # the controller knows its own states without measuring them
-            noise_q, noise_v = (
-                system.mechanical(x * y)
-                for x, y in zip((self.noise_q, self.noise_v), noise, strict=True)
-            )
+            noise_q, noise_v = map(system.mechanical, self.noise * self._drawn(m, self.noise.shape))
             # noise is moved along velocities, so that a quaternion stays of unit length
             q = system.move(s.q, noise_q, s.t, believed.p)
             measured = State(q, s.v + noise_v, s.t)
-        else:
-            estimate = self._estimated(self.observer, s, m, key)
-            measured = State(estimate.state.q, estimate.state.v, s.t)
-            believed = self.observer.believed(believed, estimate)
         seen = believed.equation_at(measured)
         command = self.law.choose(believed, seen, m.command, self.sample_time).u
         slot = m.k % (ON_THE_WAY + 1)
         arrivals, queue = m.arrivals.at[slot].set(s.t + self.delay), m.queue.at[slot].set(command)
         return ControllerState(m.k + 1, command, arrivals, queue, m.held_input, estimate)
 
-    def _estimated(self, observer: AbstractObserver, s: State, m: ControllerState, key):
+    def _drawn(self, m: ControllerState, shape: tuple[int, ...]) -> Array:
+        """Normal numbers that depend on the sample, not on the steps of the integrator."""
+        return jax.random.normal(jax.random.fold_in(jax.random.key(self.seed), m.k), shape)
+
+    def _estimated(self, observer: AbstractObserver, s: State, m: ControllerState):
         """The estimate corrected by a measurement at a state."""
         z = observer.seen(s, self.p)
-        z = z + observer.root @ jax.random.normal(key, z.shape)
+        z = z + observer.root @ self._drawn(m, z.shape)
         return jax.lax.cond(
             m.k == 0,
             lambda: observer.corrected(m.estimate, z),

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
-from zwang.compile import trace_state_clean
+from zwang.compile import model_program, trace_state_clean
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model, refuse_letting_go
 from zwang.equations.state import State
@@ -72,6 +72,7 @@ def project(
     return found
 
 
+@model_program
 def _projected(dynamics: Dynamics, given: State, count: int) -> State:
     # a loop, so that the model's functions are compiled once for all corrections
     s = jax.lax.fori_loop(0, count, lambda _, s: corrected(dynamics, s), given)
