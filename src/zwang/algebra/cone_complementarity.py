@@ -91,13 +91,13 @@ class CoulombProblem(NamedTuple):
 
     @property
     def rho(self) -> Float[Array, " n"]:
-        """1 over the diagonal; of a disk over the trace of its block, which bounds its norm."""
-        n, disks = len(self.pushes), len(self.rubs)
-        blocks = jnp.diagonal(jnp.abs(self.D))
-        size = blocks
-        if len(self.c) > n:
-            own = jnp.sum(blocks[n:].reshape(disks, -1), axis=1)
-            size = jnp.concatenate([blocks[:n], jnp.repeat(own, (len(self.c) - n) // disks)])
+        """1 over the diagonal, and over the largest eigenvalue of the block of a disk."""
+        n, disks, D = len(self.pushes), len(self.rubs), self.D
+        size = jnp.diagonal(D)
+        if len(self.c) > n + disks:
+            x, y = np.arange(n, len(self.c)).reshape(disks, 2).T
+            middle, apart = (D[x, x] + D[y, y]) / 2, (D[x, x] - D[y, y]) / 2
+            size = size.at[n:].set(jnp.repeat(middle + jnp.sqrt(apart**2 + D[x, y] ** 2), 2))
         return 1 / jnp.where(size > self.damping, size, 1.0)
 
     def linearized(self, z: Float[Array, " n"], rho: Float[Array, " n"]) -> tuple:
