@@ -348,9 +348,8 @@ class Robot:
                 f"{self.name}: driven has control= and servo=, expected one of them: a model has "
                 "one control law."
             )
-        regulator: Any = control
-        if hasattr(regulator, "feedback"):
-            control = regulator.feedback()
+        if (feedback := getattr(control, "feedback", None)) is not None:
+            control = feedback()  # of a regulator
         if isinstance(control, AbstractControlLaw):
             servo = control
         elif control is not None:
