@@ -128,7 +128,7 @@ def test_laws_say_what_they_lack(arm):
 def test_a_regulator_drives_a_robot_in_a_loop(arm):
     down = [np.pi / 2, 0.0]
     linear = zw.analysis.linearize(arm.model, down, inputs=["shoulder", "elbow"])
-    model = arm.driven(zw.analysis.lqr(linear, Q=10.0, R=0.1))
-    loop = zw.Loop(sample_time=0.02, delay=0.02)
-    run = zw.simulate(model, [1.7, -0.1], [0.0, 0.0], duration=6.0, samples=3, loop=loop)
-    np.testing.assert_allclose(run.q[-1], down, atol=1e-2)
+    model = arm.driven(zw.analysis.lqr(linear, Q=1.0, R=1.0))
+    loop = zw.Loop(sample_time=0.005, delay=0.005)
+    run = zw.simulate(model, [1.7, -0.1], [0.0, 0.0], duration=4.0, samples=3, loop=loop)
+    np.testing.assert_allclose(run.q[-1], down, atol=2e-2)
