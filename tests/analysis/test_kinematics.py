@@ -89,8 +89,8 @@ def test_the_advantage_over_a_slide_has_a_unit_and_a_curve(tmp_path):
 def test_a_transmission_angle_between_other_quantities_is_refused(link, fault):
     subject = subject_of(read(FOLDER / "slider-crank.toml"), None, None, "kinematics")
     with pytest.raises(zw.ModelError, match=fault):
-        subject.quantity(link, "kinematics: transmission", link=True)
-    assert subject.quantity("shaft", "transmission", link=True).unit == "rad"
+        subject.link(link, "kinematics: transmission")
+    assert subject.link("shaft", "transmission").unit == "rad"
 
 
 @pytest.fixture(scope="module")

@@ -30,6 +30,7 @@ from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.lapack import LU
 from zwang.compile import program
+from zwang.compile.hints import shared_code
 from zwang.thresholds import ROUND_OFF, SOLUTION_ERROR
 
 
@@ -129,10 +130,10 @@ class CoulombProblem(NamedTuple):
         radius = self.share @ jnp.where(acts, ahead[:n], 0.0) + self.fixed
         y = ahead[n:].reshape(len(self.rubs), -1)
         size = jnp.sqrt(jnp.sum(y * y, axis=1))
-        inside = self.rubs & (size <= radius)
-        along = jnp.where((self.rubs & (size > 0))[:, None], y, 0.0)
-        along = along / jnp.where(size > 0, size, 1.0)[:, None]
-        part = jnp.where(self.rubs & (size > 0), radius / jnp.where(size > 0, size, 1.0), 0.0)
+        inside, known = self.rubs & (size <= radius), self.rubs & (size > 0)
+        length = jnp.where(known, size, 1.0)
+        along = jnp.where(known[:, None], y, 0.0) / length[:, None]
+        part = jnp.where(known, radius / length, 0.0)
         within = (z - ahead)[n:].reshape(y.shape)
         out = z[n:].reshape(y.shape) - part[:, None] * y
         disks = jnp.where(inside[:, None], within, out).reshape(-1)
@@ -180,6 +181,7 @@ class _Mapped(NamedTuple):
     part: Array
 
 
+@shared_code
 def solved(problem: CoulombProblem) -> tuple[Float[Array, " n"], Bool[Array, ""]]:
     """Return z of Coulomb's problem, and whether it is within `SOLUTION_ERROR` of the terms."""
     size = jnp.max(jnp.abs(problem.c), initial=0.0)

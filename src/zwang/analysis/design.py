@@ -11,7 +11,7 @@ import scipy.optimize
 from jaxtyping import PyTree
 
 from zwang.analysis.design_problem import BranchLeftError, DesignProblem, variables_of
-from zwang.analysis.design_targets import AbstractCost, AbstractLimit
+from zwang.analysis.design_targets import AbstractCost, AbstractLimit, TransmissionAngle
 from zwang.analysis.kinematics import kinematics
 from zwang.analysis.kinematics_result import Kinematics
 from zwang.analysis.result import AbstractResult, rounded, table, with_unit
@@ -198,8 +198,9 @@ def design(
             "from one that does, or take a shorter range."
         )
     subject = subject_of(model, q, params, "design")
-    for link in (x for limit in limits for x in getattr(limit, "links", ())):
-        subject.quantity(link, "design: TransmissionAngle", link=True)
+    for limit in limits:
+        for link in limit.links if isinstance(limit, TransmissionAngle) else ():
+            subject.link(link, "design: TransmissionAngle")
     variables = variables_of(model, subject.model, params, vary)
     problem = DesignProblem(subject, before, variables, costs, limits, float(rate))
     first = problem.at(variables.start)

@@ -337,7 +337,7 @@ def _transmission(subject: Subject, dynamics: Dynamics, path: Path, given) -> np
             "kinematics: transmission is expected to be two angles, of the coupler and of the "
             'output link, such as ("coupler.angle", "rocker.angle").'
         )
-    angles = [subject.quantity(x, "kinematics: transmission", link=True) for x in pair]
+    angles = [subject.link(x, "kinematics: transmission") for x in pair]
     q, still = np.array(path.q), np.zeros((len(path.q), dynamics.system.nv))
     first, second = (quantity_rates(x, dynamics, q, still, still, path.t)[0] for x in angles)
     # the angle between lines, not vectors, and therefore in [0, π/2]

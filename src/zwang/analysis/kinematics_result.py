@@ -201,6 +201,13 @@ class Kinematics(AbstractResult):
 
     formats = TABLES
 
+    def _advantage_unit(self, unit: str) -> str:
+        """Unit of the mechanical advantage of an output with this unit; empty if one of the units
+        is not stated.
+        """
+        own = self.input_unit
+        return ("1" if own == unit else f"{own}/{unit}") if own and unit else ""
+
     @cached_property
     def dataset(self) -> xr.Dataset:
         """All results by name, with dimensions `sample`, `coordinate`, `velocity`, `output`."""
@@ -226,12 +233,7 @@ class Kinematics(AbstractResult):
             columns = np.column_stack([advantage[x.name] for x in plain])
             about = {"units": SEE + "advantage_unit"}
             data["mechanical_advantage"] = (("sample", "output"), columns, about)
-            own = self.input_unit
-            units = [f"{own}/{x.unit}" if own and x.unit else "" for x in plain]
-            coords["advantage_unit"] = (
-                "output",
-                ["1" if u == f"{own}/{own}" else u for u in units],
-            )
+            coords["advantage_unit"] = ("output", [self._advantage_unit(x.unit) for x in plain])
         if self.transmission is not None:
             data["transmission_angle"] = ("sample", self.transmission, {"units": "rad"})
         for x in self.traces:
@@ -275,7 +277,7 @@ class Kinematics(AbstractResult):
                 # infinite at dead points; the picture has a gap beyond ten times the least value
                 size = np.abs(advantage)
                 clipped = np.where(size <= 10.0 * size.min(), advantage, np.nan)
-                unit = str(self.dataset["advantage_unit"].sel(output=x.name).values)
+                unit = self._advantage_unit(x.unit)
                 panels.append(Panel([Line(self.input, clipped)], with_unit("advantage", unit)))
         else:
             for unit in dict.fromkeys(system.units):

@@ -69,29 +69,12 @@ class Subject:
     params: PyTree
     mechanism: Mechanism | None
 
-    def quantity(self, given, what: str, link: bool = False) -> Quantity:
-        """A coordinate of the model, of a joint of the mechanism, or a function; with `link` the
-        angle of a body in the frame, of a function without a check.
+    def quantity(self, given, what: str) -> Quantity:
+        """A coordinate of the model, of a joint of the mechanism, or a function.
 
         Raises:
-            ModelError: for an unknown name; with `link` for a unit other than rad, or for a joint
-                of two bodies.
+            ModelError: for an unknown name.
         """
-        if link:
-            found = self.quantity(given, what)
-            if found.unit not in ("", "rad"):
-                raise ModelError(
-                    f"{what}: {found.name} is in {found.unit}, expected an angle; of a slide, give "
-                    'the angle of the body that slides, such as "piston.angle".'
-                )
-            joint = self.mechanism.joints.get(given) if self.mechanism else None
-            owners = [x.split(".")[0] for x in joint.between or ()] if joint else []
-            if owners and "ground" not in owners:
-                raise ModelError(
-                    f"{what}: {given} is the angle between {owners[0]} and {owners[1]}, expected "
-                    f'the angle of a body in the frame, such as "{owners[1]}.angle".'
-                )
-            return found
         if isinstance(given, Quantity):
             return given
         if callable(given):
@@ -119,6 +102,27 @@ class Subject:
         raise ModelError(
             f"{what}: there is no coordinate {given!r:.60}{did_you_mean(given, known)}"
         )
+
+    def link(self, given, what: str) -> Quantity:
+        """The angle of a body in the frame, or a function, which is not checked.
+
+        Raises:
+            ModelError: for an unknown name, a unit other than rad, or a joint of two bodies.
+        """
+        found = self.quantity(given, what)
+        if found.unit not in ("", "rad"):
+            raise ModelError(
+                f"{what}: {found.name} is in {found.unit}, expected an angle; of a slide, give "
+                'the angle of the body that slides, such as "piston.angle".'
+            )
+        joint = self.mechanism.joints.get(given) if self.mechanism else None
+        owners = [x.split(".")[0] for x in joint.between or ()] if joint else []
+        if owners and "ground" not in owners:
+            raise ModelError(
+                f"{what}: {given} is the angle between {owners[0]} and {owners[1]}, expected "
+                f'the angle of a body in the frame, such as "{owners[1]}.angle".'
+            )
+        return found
 
     def point(self, given, what: str) -> Quantity:
         """A position: "body.point" of a mechanism, a body in the plane or in space by the names of

@@ -116,11 +116,13 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
 def _leaves(arguments: PyTree, structure: bool) -> tuple[list, Any, list]:
     """Flatten arguments for the lookup of their program; returns leaves, structure and arrays."""
     fixed = structure and is_native_wanted()
-    if not structure:  # numbers of the caller; floats within objects are their settings
+    flattened = with_structure if fixed else jax.tree_util.tree_flatten
+    leaves, tree = flattened(arguments)
+    if not structure and float in map(type, leaves):
+        # numbers of the caller; floats within objects are their settings
         number = lambda x: np.asarray(x) if type(x) is float else x
         inner = lambda x: not isinstance(x, (tuple, list, dict))
-        arguments = jax.tree_util.tree_map(number, arguments, is_leaf=inner)
-    leaves, tree = (with_structure if fixed else jax.tree_util.tree_flatten)(arguments)
+        leaves, tree = flattened(jax.tree_util.tree_map(number, arguments, is_leaf=inner))
     return leaves, tree, [x for x in leaves if is_array(x)]
 
 

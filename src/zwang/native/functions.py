@@ -135,8 +135,6 @@ def converted(b: Builder, source: DTypeLike, target: DTypeLike, x: Operand) -> O
     if t == "i1":
         zero, predicate = (0.0, "une") if s in FLOATS else (0, "ne")
         return b.compare(predicate, s, x, zero, operator.ne)
-    if s in FLOATS and s == t:
-        return x
     if s in FLOATS and t in FLOATS:
         return b.cast("fpext" if t == "double" else "fptrunc", s, t, x)
     if s in FLOATS:

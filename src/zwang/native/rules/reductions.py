@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import math
 import operator
 from collections.abc import Callable
 
+import jax
 import numpy as np
 from numpy.typing import DTypeLike
 
@@ -30,9 +32,10 @@ from zwang.native.arrays import (
 )
 from zwang.native.builder import Builder, Value
 from zwang.native.errors import NotNativeError
-from zwang.native.functions import converted, extreme
+from zwang.native.functions import extreme
 from zwang.native.instructions import LEAST_ALIKE, Operand
 from zwang.native.rolled import SIZES, alike, looped, step_of
+from zwang.native.rules.elementwise import convert
 from zwang.native.rules.varying import varies
 from zwang.native.types import FLOATS, is_signed, register_type, wrapped
 from zwang.native.walk import Call, rule
@@ -236,6 +239,8 @@ def cumulate(call: Call) -> Emitted:
 def matrix_product(call: Call) -> Emitted:
     (ca, cb), (ba, bb) = call.params["dimension_numbers"]
     b, out = call.builder, call.outputs[0]
+    if any(dtype != out.dtype for dtype in call.dtypes):
+        call = _in_one_type(call)
     shapes = call.shapes
     fa = [i for i in range(len(shapes[0])) if i not in (*ca, *ba)]
     fb = [i for i in range(len(shapes[1])) if i not in (*cb, *bb)]
@@ -244,8 +249,8 @@ def matrix_product(call: Call) -> Emitted:
     most = MOST_LOADED if any(map(is_written_out, call.inputs)) else MOST_UNROLLED
     if any(isinstance(x, Memory) and x.size > most for x in call.inputs):
         return _product_in_loops(call, fa, fb)
-    left = _factor(call, 0).transpose([*ba, *fa, *ca])
-    right = _factor(call, 1).transpose([*bb, *fb, *cb])
+    left = call.scalars(0).transpose([*ba, *fa, *ca])
+    right = call.scalars(1).transpose([*bb, *fb, *cb])
     batch = math.prod(shapes[0][i] for i in ba)
     count = math.prod(shapes[0][i] for i in ca)
     left = left.reshape(batch, math.prod(shapes[0][i] for i in fa), count)
@@ -256,13 +261,16 @@ def matrix_product(call: Call) -> Emitted:
     return found.reshape(out.shape)
 
 
-def _factor(call: Call, i: int) -> np.ndarray:
-    """A factor of a product in the type of the result, as that of numbers and whole numbers."""
-    given, made, target = call.dtypes[i], call.scalars(i), np.dtype(call.outputs[0].dtype)
-    if given == target:
-        return made
-    turned = [converted(call.builder, given, target, x) for x in made.reshape(-1).tolist()]
-    return np.array([*turned, None], object)[:-1].reshape(made.shape)
+def _in_one_type(call: Call) -> Call:
+    """A product, such as that of numbers and whole numbers, of operands in the type of its
+    result.
+    """
+    target, turned = np.dtype(call.outputs[0].dtype), []
+    for x, dtype, shape in zip(call.inputs, call.dtypes, call.shapes, strict=True):
+        made = jax.ShapeDtypeStruct(shape, target)
+        one = dataclasses.replace(call, inputs=[x], dtypes=[dtype], shapes=[shape], outputs=[made])
+        turned.append(convert(one))
+    return dataclasses.replace(call, inputs=turned, dtypes=[target, target])
 
 
 def _multiply(b: Builder, dtype: DTypeLike, left, right, found) -> None:
@@ -316,8 +324,7 @@ def _product_in_loops(call: Call, fa: list, fb: list) -> Elements:
     wide = varies(x) or varies(y)
     # Along the last axis of the result, the elements of one of the operands are contiguous.
     own = [(x, fa), (y, fb)][bool(fb)] if fa or fb else None
-    contiguous = own is not None and own[0].strides[own[1][-1]] == 1
-    side_by_side = contiguous and t in SIZES and call.dtypes[0] == call.dtypes[1]
+    side_by_side = own is not None and own[0].strides[own[1][-1]] == 1 and t in SIZES
     step = step_of(b, out.shape[-1]) if side_by_side else 1
 
     def product(index: tuple) -> Operand:
@@ -326,9 +333,9 @@ def _product_in_loops(call: Call, fa: list, fb: list) -> Elements:
 
         def add(so_far: Operand, inner: tuple) -> Operand:
             read = []
-            for z, given, parts in (
-                (x, call.dtypes[0], ((ba, batch), (fa, first), (ca, inner))),
-                (y, call.dtypes[1], ((bb, batch), (fb, second), (cb, inner))),
+            for z, parts in (
+                (x, ((ba, batch), (fa, first), (ca, inner))),
+                (y, ((bb, batch), (fb, second), (cb, inner))),
             ):
                 i: list = [0] * len(z.shape)
                 for axes, values in parts:
@@ -336,11 +343,7 @@ def _product_in_loops(call: Call, fa: list, fb: list) -> Elements:
                         i[axis] = k
                 spans = step > 1 and own is not None and z is own[0]
                 at = place(b, z, i)
-                if spans:
-                    read.append(b.load_span(t, z.buffer, at))
-                else:
-                    one = b.load(register_type(given), z.buffer, at)
-                    read.append(converted(b, given, np.dtype(out.dtype), one))
+                read.append(b.load_span(t, z.buffer, at) if spans else b.load(t, z.buffer, at))
             return b.multiply_add(t, read[0], read[1], so_far)
 
         return _added(b, t, sizes, (), 0.0, add, wide or step > 1)
